@@ -1,0 +1,1 @@
+"""Kernel and engines, configuration, systems, results, reports and the command line."""

@@ -1,0 +1,1 @@
+"""The server side: graph store, sampler, NVMe driver and the host half of each system."""

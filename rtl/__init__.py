@@ -1,0 +1,1 @@
+"""Hardware of the computational storage device, in Amaranth."""

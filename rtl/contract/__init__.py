@@ -1,0 +1,1 @@
+"""Every layout, opcode, part time and seam that hardware, firmware and host share; no circuits."""

@@ -1,0 +1,129 @@
+"""Words that pass between the kernel and one flash-channel unit.
+
+A *mailbox* is an input word with a toggle bit: a changed toggle hands the word over at the first
+clock edge strictly after the change. Events go the other way: the unit flips its event toggle at
+the edge and holds the event word until the next event.
+"""
+
+from amaranth.lib import data, enum
+
+__all__ = [
+    "ArrayDone",
+    "ArrayOperation",
+    "ChannelCommand",
+    "ChannelCompletion",
+    "ChannelEvent",
+    "ChannelOperation",
+    "ChannelStatus",
+    "DieBegin",
+    "Violation",
+]
+
+STAMP_BITS = 48
+
+
+class ChannelOperation(enum.IntEnum, shape=8):
+    """What a command asks of the channel."""
+
+    READ = 0
+
+
+class ChannelStatus(enum.IntEnum, shape=8):
+    """How a command ended."""
+
+    OK = 0
+    BAD_COMMAND = 1
+    UNCORRECTABLE = 2
+
+
+class ArrayOperation(enum.IntEnum, shape=8):
+    """Array operation whose time the kernel keeps."""
+
+    READ = 0
+
+
+class ChannelCommand(data.Struct):
+    """Order to the flash channel: read ``length`` bytes from ``column`` of page ``row``; both even."""
+
+    operation: 8
+    way: 8
+    lun: 8
+    reserved0: 8
+    row: 32
+    column: 16
+    length: 16
+    tag: 16
+    reserved1: 16
+
+
+class ChannelCompletion(data.Struct):
+    """End of a command, with the edge numbers at which each of its phases began.
+
+    accepted
+        The command was taken into the way's slot.
+    command
+        The first clock of its 00h command on the bus.
+    issued
+        The edge at which its 30h was latched by the die (rising WE#).
+    ready
+        The controller learnt that the die is ready (R/B# or status).
+    transfer
+        The first clock of its 05h command on the bus.
+    last
+        The last data word was handed to the data stream.
+    """
+
+    tag: 16
+    status: 8
+    slot: 8
+    corrected: 16
+    reserved0: 16
+    accepted: 48
+    command: 48
+    issued: 48
+    ready: 48
+    transfer: 48
+    last: 48
+    polls: 16
+    reserved1: 16
+
+
+class DieBegin(data.Struct):
+    """A die's R/B# fell: the array operation ``number`` begins at this edge."""
+
+    number: 8
+    operation: 8
+    way: 8
+    lun: 8
+    row: 32
+
+
+class Violation(data.Struct):
+    """The bus checker saw a rule broken."""
+
+    rule: 8
+    way: 8
+
+
+class ChannelEvent(data.Struct):
+    """What the channel has to say at one edge; each part counts only where its valid bit is set."""
+
+    completion_valid: 1
+    begin_valid: 1
+    violation_valid: 1
+    reserved: 5
+    violation: Violation
+    begin: DieBegin
+    completion: ChannelCompletion
+
+
+class ArrayDone(data.Struct):
+    """Kernel to one LUN: operation ``number`` is done, its data is in the page register.
+
+    ``toggle`` changes with each answer. One such 16-bit word a LUN, LUN l of way w at word
+    w * luns + l of the mailbox vector.
+    """
+
+    number: 8
+    toggle: 1
+    reserved: 7

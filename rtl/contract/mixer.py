@@ -1,0 +1,71 @@
+"""The counter-based mixer that draws neighbour positions, in Python and NumPy.
+
+The circuit is ``rtl/mixer.py``. The finaliser is the two-round xor-shift-multiply "lowbias32" of
+Chris Wellons' hash-prospector (public domain, https://nullprogram.com/blog/2018/07/31/): shifts
+16, 15, 16 and multipliers 0x7feb352d, 0x846ca68b. The Weyl increment is 2^32 over the golden
+ratio (Knuth, TAOCP vol. 3, section 6.4). Mapping to a position is Lemire's multiply-shift
+(ACM TOMACS 29(1), 2019, section 3, without the rejection step; its bias is below degree / 2^32).
+"""
+
+import numpy as np
+
+__all__ = ["GOLDEN", "MULTIPLIERS", "SHIFTS", "draw", "list_key", "list_keys", "mix", "positions"]
+
+MASK = 0xFFFF_FFFF
+GOLDEN = 0x9E37_79B9
+SHIFTS = (16, 15, 16)
+MULTIPLIERS = (0x7FEB_352D, 0x846C_A68B)
+
+
+def mix(value):
+    """Bijective 32-bit mixer; ``value`` is an int or a ``uint32`` array (same shape out)."""
+    if isinstance(value, np.ndarray):
+        word = value.astype(np.uint32)
+        word ^= word >> np.uint32(SHIFTS[0])
+        word *= np.uint32(MULTIPLIERS[0])
+        word ^= word >> np.uint32(SHIFTS[1])
+        word *= np.uint32(MULTIPLIERS[1])
+        word ^= word >> np.uint32(SHIFTS[2])
+        return word
+    value ^= value >> SHIFTS[0]
+    value = value * MULTIPLIERS[0] & MASK
+    value ^= value >> SHIFTS[1]
+    value = value * MULTIPLIERS[1] & MASK
+    return value ^ value >> SHIFTS[2]
+
+
+def list_key(seed, batch, hop, slot):
+    """32-bit key of one list: the order in which lists are served does not matter.
+
+    ``seed`` is 64 bits, the others 32; all of their bits enter.
+    """
+    key = 0
+    for word in (seed & MASK, seed >> 32 & MASK, batch, hop, slot):
+        key = mix((key + GOLDEN & MASK) ^ word)
+    return key
+
+
+def list_keys(seed, batch, hop, slots):
+    """Keys of many slots at once: ``slots`` is an integer array, the result ``uint32[len]``."""
+    key = 0
+    for word in (seed & MASK, seed >> 32 & MASK, batch, hop):
+        key = mix((key + GOLDEN & MASK) ^ word)
+    base = np.uint32(key + GOLDEN & MASK)
+    return mix(base ^ np.asarray(slots, dtype=np.uint32))
+
+
+def draw(key, index):
+    """32 random bits number ``index`` of a list with this key."""
+    return mix(key + GOLDEN * (index + 1) & MASK)
+
+
+def positions(key, degree, fan_out):
+    """Positions to take from a list, with replacement: ``uint32[fan_out]``, or empty if degree is 0.
+
+    ``key`` and ``degree`` are 32-bit integers; position = draw * degree / 2^32, rounded down.
+    """
+    if degree == 0:
+        return np.empty(0, dtype=np.uint32)
+    index = np.arange(1, fan_out + 1, dtype=np.uint64)
+    words = mix((np.uint64(key) + index * np.uint64(GOLDEN)).astype(np.uint32))
+    return (words.astype(np.uint64) * np.uint64(degree) >> np.uint64(32)).astype(np.uint32)

@@ -1,0 +1,98 @@
+"""Geometry and times of a NAND part, and the one rounding function from time to clock cycles."""
+
+from dataclasses import dataclass, fields
+
+__all__ = ["NandPart", "cycles"]
+
+
+def cycles(duration_ps, period_ps):
+    """Smallest whole number of clock periods that lasts at least ``duration_ps``."""
+    return -(-duration_ps // period_ps)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NandPart:
+    """Geometry (per LUN) and worst-case times of one part, in picoseconds.
+
+    Names follow the ONFI 3.1 parameter tables (section 4.3): ``t_wc_ps`` is tWC and so on. The
+    values, with their sources, are in the platform files. All are minima for the controller,
+    but ``t_wb_ps``, ``t_dqsre_ps`` (maxima for the die) and ``t_r_ps`` (the array time).
+
+    Raises
+    ------
+    ValueError
+        If a number is not positive, the page or spare is odd, or times contradict each other.
+    """
+
+    name: str
+    page_bytes: int
+    spare_bytes: int
+    pages_per_block: int
+    blocks_per_lun: int
+    luns: int
+    t_r_ps: int
+    """Array read (tR)."""
+    t_wc_ps: int
+    """Write cycle: WE# rising edge to rising edge."""
+    t_wp_ps: int
+    """WE# low."""
+    t_wh_ps: int
+    """WE# high."""
+    t_cs_ps: int
+    """CE# low to the first WE# rising edge, or to RE# falling."""
+    t_ch_ps: int
+    """CE# hold after the last WE# rising edge or the end of a burst."""
+    t_cals_ps: int
+    """CLE, ALE and DQ set-up before the WE# rising edge."""
+    t_cah_ps: int
+    """CLE, ALE and DQ hold after the WE# rising edge."""
+    t_wb_ps: int
+    """WE# rising edge of the confirm cycle to R/B# low, at most; the die takes all of it."""
+    t_rr_ps: int
+    """Ready to RE# falling."""
+    t_whr_ps: int
+    """WE# rising edge of a status command's last cycle to RE# falling."""
+    t_ccs_ps: int
+    """WE# rising edge of E0h to RE# falling."""
+    t_rhw_ps: int
+    """End of a burst (RE# of the last byte) to WE# falling."""
+    t_rpre_ps: int
+    """Read preamble: RE# low before the first data edge."""
+    t_rpst_ps: int
+    """Read postamble: RE# low after the last data edge."""
+    t_dqsre_ps: int
+    """RE# edge to DQS edge, at most; the die takes all of it."""
+    poll_first_ps: int
+    """30h to the first 78h poll, where LUNs share a ready/busy line."""
+    poll_period_ps: int
+    """From one poll of a LUN to the next."""
+
+    def __post_init__(self):
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name != "name" and (not isinstance(value, int) or value < 1):
+                raise ValueError(f"{field.name} must be a positive integer, not {value!r}")
+        if self.page_bytes % 2 or self.spare_bytes % 2:
+            raise ValueError(
+                "page_bytes and spare_bytes must be even on a DDR bus, "
+                f"not {self.page_bytes} and {self.spare_bytes}"
+            )
+        if self.t_wp_ps + self.t_wh_ps > self.t_wc_ps:
+            raise ValueError(
+                "t_wc_ps must be at least t_wp_ps + t_wh_ps, "
+                f"not {self.t_wc_ps} < {self.t_wp_ps} + {self.t_wh_ps}"
+            )
+        if self.poll_first_ps < self.t_wb_ps:
+            raise ValueError(
+                f"poll_first_ps must be at least t_wb_ps, not {self.poll_first_ps} < {self.t_wb_ps}"
+            )
+
+    @property
+    def raw_page_bytes(self):
+        """Data and spare bytes of a page: the size of the page register."""
+        return self.page_bytes + self.spare_bytes
+
+    @property
+    def rows(self):
+        """Pages of a LUN; a row address is block * pages_per_block + page."""
+        return self.blocks_per_lun * self.pages_per_block

@@ -1,0 +1,104 @@
+"""NVMe queue entries, opcodes and status codes.
+
+Ref: NVM Express Base Specification 1.4, figures 104-106 (submission entry), 121-125 (completion
+entry), 126-128 (status), and sections 4.3 (PRP lists), 6.9 and 6.15 (Read and Write commands).
+"""
+
+from amaranth.lib import data, enum
+
+__all__ = [
+    "PAGE_BYTES",
+    "SAMPLING_BIT",
+    "CommandFlags",
+    "CompletionEntry",
+    "CompletionStatus",
+    "Opcode",
+    "Status",
+    "SubmissionEntry",
+]
+
+PAGE_BYTES = 4096
+"""Memory page size (CC.MPS = 0): the unit of a PRP entry."""
+
+SAMPLING_BIT = 25
+"""Bit of CDW12, reserved in a 1.4 Write command, that marks a sampling request."""
+
+
+class Opcode(enum.IntEnum, shape=8):
+    """NVM command set opcodes (figure 346)."""
+
+    FLUSH = 0x00
+    WRITE = 0x01
+    READ = 0x02
+
+
+class Status(enum.IntEnum, shape=11):
+    """Status code type (bits 10:8) and status code (bits 7:0) in one number."""
+
+    SUCCESS = 0x000
+    INVALID_OPCODE = 0x001
+    INVALID_FIELD = 0x002
+    DATA_TRANSFER_ERROR = 0x004
+    INTERNAL_ERROR = 0x006
+    INVALID_NAMESPACE = 0x00B
+    INVALID_SGL_SEGMENT = 0x00D
+    PRP_OFFSET_INVALID = 0x013
+    LBA_OUT_OF_RANGE = 0x080
+    UNRECOVERED_READ_ERROR = 0x281
+    # Vendor specific (type 7), for the sampling structure.
+    NS_CONFIG_MAGIC = 0x7C0
+    NS_CONFIG_VERSION = 0x7C1
+    NS_CONFIG_LENGTH = 0x7C2
+    NS_CONFIG_CRC = 0x7C3
+    NS_CONFIG_COUNT = 0x7C4
+    NS_CONFIG_ADDRESS = 0x7C5
+    NS_CONFIG_MODE = 0x7C6
+
+
+class CommandFlags(data.Struct):
+    """Bits 15:8 of command dword 0: fused operation and PRP or SGL selection."""
+
+    fuse: 2
+    reserved: 4
+    psdt: 2
+
+
+class SubmissionEntry(data.Struct):
+    """Submission queue entry, 64 bytes. Read and Write: SLBA is CDW11:CDW10, NLB is CDW12[15:0]."""
+
+    opcode: 8
+    flags: CommandFlags
+    cid: 16
+    nsid: 32
+    cdw2: 32
+    cdw3: 32
+    mptr: 64
+    prp1: 64
+    prp2: 64
+    cdw10: 32
+    cdw11: 32
+    cdw12: 32
+    cdw13: 32
+    cdw14: 32
+    cdw15: 32
+
+
+class CompletionStatus(data.Struct):
+    """Bits 31:16 of completion dword 3: phase tag and status field."""
+
+    phase: 1
+    status: 11
+    crd: 2
+    more: 1
+    dnr: 1
+
+
+class CompletionEntry(data.Struct):
+    """Completion queue entry, 16 bytes."""
+
+    result: 32
+    reserved: 32
+    sqhd: 16
+    sqid: 16
+    cid: 16
+    status: CompletionStatus

@@ -1,0 +1,110 @@
+"""Where data, parity and metadata lie in a flash page.
+
+A page is ``page_bytes / chunk_bytes`` data codewords one after the other, then one codeword of FTL
+metadata, then fill. Two neighbouring codewords are the unit of partial access, since columns and
+lengths must be even on a DDR bus. Default part: 64 codewords of 256 + 21 bytes, metadata read as
+278 bytes from column 17,728; block b (4 KB) lies at column 4,432 * (b mod 4).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["PageLayout"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageLayout:
+    """Columns of one page format; all sizes in bytes.
+
+    Raises
+    ------
+    ValueError
+        If the codewords do not fit the page, or the page is not a whole number of codeword pairs
+        and of blocks.
+    """
+
+    page_bytes: int
+    spare_bytes: int
+    chunk_bytes: int = 256
+    parity_bytes: int = 21
+    lba_bytes: int = 4096
+
+    def __post_init__(self):
+        if self.page_bytes % (2 * self.chunk_bytes):
+            raise ValueError(
+                f"page_bytes must be a multiple of {2 * self.chunk_bytes} (a codeword pair), "
+                f"not {self.page_bytes}"
+            )
+        if self.lba_bytes % (2 * self.chunk_bytes) or self.page_bytes % self.lba_bytes:
+            raise ValueError(
+                f"lba_bytes must be whole codeword pairs that fill the page of {self.page_bytes}, "
+                f"not {self.lba_bytes}"
+            )
+        need = self.data_bytes + self.codeword_bytes + self.codeword_bytes % 2
+        if need > self.page_bytes + self.spare_bytes:
+            raise ValueError(
+                f"page_bytes + spare_bytes must hold {need} bytes of codewords, "
+                f"not {self.page_bytes + self.spare_bytes}"
+            )
+
+    @property
+    def codeword_bytes(self):
+        return self.chunk_bytes + self.parity_bytes
+
+    @property
+    def codewords(self):
+        """Data codewords of a page."""
+        return self.page_bytes // self.chunk_bytes
+
+    @property
+    def pair_bytes(self):
+        return 2 * self.codeword_bytes
+
+    @property
+    def data_bytes(self):
+        """Bytes on the bus of a whole-page read: data codewords without metadata and fill."""
+        return self.codewords * self.codeword_bytes
+
+    @property
+    def metadata_column(self):
+        return self.data_bytes
+
+    @property
+    def metadata_bytes(self):
+        """Bytes on the bus of the metadata codeword, made even."""
+        return self.codeword_bytes + self.codeword_bytes % 2
+
+    @property
+    def raw_bytes(self):
+        return self.page_bytes + self.spare_bytes
+
+    @property
+    def lbas(self):
+        """Blocks of a page."""
+        return self.page_bytes // self.lba_bytes
+
+    @property
+    def lba_codewords(self):
+        return self.lba_bytes // self.chunk_bytes
+
+    @property
+    def lba_bus_bytes(self):
+        """Bytes on the bus of one block."""
+        return self.lba_codewords * self.codeword_bytes
+
+    def lba_column(self, index):
+        """Column of block ``index`` (0 to ``lbas`` - 1) of the page."""
+        return index * self.lba_bus_bytes
+
+    def split(self, raw):
+        """Chunks and parities of the whole codewords in ``raw``: two ``uint8`` arrays.
+
+        ``raw`` is a whole number of codewords, as read from a codeword's first column.
+        """
+        words = np.frombuffer(raw, dtype=np.uint8).reshape(-1, self.codeword_bytes)
+        return words[:, : self.chunk_bytes], words[:, self.chunk_bytes :]
+
+    def strip(self, raw):
+        """Data of the whole codewords in ``raw``, without parity, as bytes."""
+        return self.split(raw)[0].tobytes()

@@ -1,0 +1,1 @@
+"""Neighbour-gather unit, and the simulation-only DRAM it reads from."""

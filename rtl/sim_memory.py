@@ -1,0 +1,88 @@
+"""Storage of simulation-only components: big, without initialiser, reachable from outside.
+
+Amaranth emits an initial value for each memory word, which is slow to write and to build for a
+16 MB window, so in emitted Verilog the storage is an instance of ``rtl/verilog/sim_ram.v``; in
+Amaranth's own simulator it is an ordinary memory. Both have the same ports and one clock of read
+latency.
+"""
+
+from amaranth.hdl import ClockSignal, Instance, Module
+from amaranth.lib import memory, wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["SimMemory"]
+
+
+class SimMemory(wiring.Component):
+    """Synchronous memory with one read and one write port; reading is not transparent.
+
+    Parameters
+    ----------
+    depth, width : int
+        Words and bits of a word.
+    emitted : bool
+        Whether the storage is the Verilog instance (HDL simulators) or an Amaranth memory.
+
+    Members
+    -------
+    read_address, read_enable : In
+        Word to read; the data follows one clock later and stays while ``read_enable`` is low.
+    read_data : Out(width)
+        The word.
+    write_address, write_data, write_enable, write_mask : In
+        Word to write in this clock; ``write_mask`` has one bit a byte.
+    """
+
+    def __init__(self, *, depth, width, emitted=False):
+        if depth < 2 or width % 8:
+            raise ValueError(
+                f"Depth must be at least 2 and width whole bytes, not {depth} x {width}"
+            )
+        self.depth = depth
+        self.width = width
+        self.emitted = emitted
+        bits = (depth - 1).bit_length()
+        super().__init__(
+            {
+                "read_address": In(bits),
+                "read_enable": In(1),
+                "read_data": Out(width),
+                "write_address": In(bits),
+                "write_data": In(width),
+                "write_mask": In(width // 8),
+                "write_enable": In(1),
+            }
+        )
+        if not emitted:
+            self.data = memory.MemoryData(shape=width, depth=depth, init=[])
+
+    def elaborate(self, platform):
+        m = Module()
+        if self.emitted:
+            m.submodules.ram = Instance(
+                "sim_ram",
+                p_DEPTH=self.depth,
+                p_WIDTH=self.width,
+                p_ADDRESS_BITS=len(self.read_address),
+                i_clk=ClockSignal(),
+                i_read_address=self.read_address,
+                i_read_enable=self.read_enable,
+                o_read_data=self.read_data,
+                i_write_address=self.write_address,
+                i_write_data=self.write_data,
+                i_write_mask=self.write_mask,
+                i_write_enable=self.write_enable,
+            )
+            return m
+        m.submodules.memory = storage = memory.Memory(self.data)
+        read = storage.read_port()
+        write = storage.write_port(granularity=8)
+        m.d.comb += [
+            read.addr.eq(self.read_address),
+            read.en.eq(self.read_enable),
+            self.read_data.eq(read.data),
+            write.addr.eq(self.write_address),
+            write.data.eq(self.write_data),
+            write.en.eq(self.write_mask & self.write_enable.replicate(self.width // 8)),
+        ]
+        return m

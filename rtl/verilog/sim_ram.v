@@ -1,0 +1,35 @@
+// Storage of simulation-only components: no initialiser, words reachable by name ("mem").
+`timescale 1ps/1ps
+module sim_ram #(
+    parameter DEPTH = 2,
+    parameter WIDTH = 8,
+    parameter ADDRESS_BITS = 1
+) (
+    input  wire                    clk,
+    input  wire [ADDRESS_BITS-1:0] read_address,
+    input  wire                    read_enable,
+    output reg  [WIDTH-1:0]        read_data,
+    input  wire [ADDRESS_BITS-1:0] write_address,
+    input  wire [WIDTH-1:0]        write_data,
+    input  wire [WIDTH/8-1:0]      write_mask,
+    input  wire                    write_enable
+);
+    reg [WIDTH-1:0] mem [0:DEPTH-1];
+    reg [WIDTH-1:0] merged;
+    integer lane;
+
+    initial read_data = {WIDTH{1'b0}};
+
+    always @(posedge clk) begin
+        if (read_enable) read_data <= mem[read_address];
+        if (write_enable) begin
+            if (&write_mask) mem[write_address] <= write_data;
+            else begin
+                merged = mem[write_address];
+                for (lane = 0; lane < WIDTH / 8; lane = lane + 1)
+                    if (write_mask[lane]) merged[8*lane +: 8] = write_data[8*lane +: 8];
+                mem[write_address] <= merged;
+            end
+        end
+    end
+endmodule
