@@ -7,7 +7,23 @@
 from collections.abc import Generator, Iterable
 from typing import Any, NamedTuple, Protocol
 
-__all__ = ["Cause", "Kernel", "Resource", "latest"]
+__all__ = [
+    "P2P_BASE",
+    "BusError",
+    "Cause",
+    "DevicePort",
+    "FlashPort",
+    "FpgaPort",
+    "HostMemory",
+    "HostPort",
+    "Kernel",
+    "PageRead",
+    "Resource",
+    "latest",
+]
+
+P2P_BASE = 1 << 40
+"""PCIe address of the FPGA card's DRAM window; all below it is host memory."""
 
 
 class Cause(NamedTuple):
@@ -81,3 +97,125 @@ class Kernel(Protocol):
 
     def origin(self, unit: str, stage: str) -> Cause:
         """Record a span of no length, without a cause, now: the start of everything that follows."""
+
+
+class PageRead(NamedTuple):
+    """A finished flash read: ``data`` as it came over the bus, parity included."""
+
+    data: bytes
+    status: int
+    corrected: int
+    slot: int
+    cause: Cause
+
+
+class FlashPort(Protocol):
+    """All flash channels of the device."""
+
+    channels: int
+    ways: int
+    luns: int
+    slots: int
+    """Landing slots of a channel."""
+
+    def read(
+        self,
+        channel: int,
+        way: int,
+        lun: int,
+        row: int,
+        column: int,
+        length: int,
+        cause: Cause,
+        *,
+        request: int = 0,
+    ) -> Any:
+        """Hand a read over now; the SimPy event returned has a :class:`PageRead` as its value.
+
+        At most two commands (one active, one pending) may be outstanding for a LUN;
+        :exc:`RuntimeError` otherwise. ``cause.at_ps`` is now.
+        """
+
+    def free(self, channel: int, slot: int) -> None:
+        """Give a landing slot back, its data having been taken out."""
+
+
+class DevicePort(Protocol):
+    """The PCIe world as the SSD sees it."""
+
+    def read(
+        self, address: int, length: int, cause: Cause, *, request: int = 0, kind: str = "data"
+    ) -> Generator[Any, Any, tuple[bytes, Cause]]:
+        """DMA read of host memory: a request up, completions down, round trip included.
+
+        Raises :exc:`BusError` where the address is not host memory.
+        """
+
+    def write(
+        self, address: int, data: bytes, cause: Cause, *, request: int = 0, kind: str = "data"
+    ) -> Generator[Any, Any, Cause]:
+        """DMA write to host memory, or peer to peer to the FPGA card at ``P2P_BASE`` and above.
+
+        Returns when the last byte has arrived. Raises :exc:`BusError` as above.
+        """
+
+    def interrupt(self, cause: Cause, *, request: int = 0) -> None:
+        """Send the completion interrupt (MSI-X, a posted write); the host sees it later."""
+
+    def next_doorbell(self) -> Any:
+        """SimPy event; its value is (offset, value, Cause) of the next doorbell write to arrive."""
+
+
+class HostMemory(Protocol):
+    """Byte-addressed host DRAM, sparse; zero where never written."""
+
+    def allocate(self, length: int, alignment: int = 4096) -> int:
+        """Reserve ``length`` bytes and return their address (never 0)."""
+
+    def release(self, address: int) -> None:
+        """Give an allocation back; its bytes can no longer be reached by DMA."""
+
+    def load(self, address: int, length: int) -> bytes: ...
+
+    def store(self, address: int, data: bytes) -> None: ...
+
+
+class HostPort(Protocol):
+    """The SSD as the host sees it."""
+
+    memory: HostMemory
+
+    def doorbell(
+        self, offset: int, value: int, cause: Cause, *, request: int = 0
+    ) -> Generator[Any, Any, Cause]:
+        """Posted 32-bit write to the device's BAR; returns when the store has left the core."""
+
+    def next_interrupt(self) -> Any:
+        """SimPy event; its value is the Cause of the next interrupt to arrive."""
+
+
+class FpgaPort(Protocol):
+    """The FPGA card as the host sees it. Addresses are bytes within its DRAM window."""
+
+    window_bytes: int
+    p2p_base: int
+    """PCIe address of the window: what an NVMe read's PRPs point to, plus an offset."""
+
+    def write(
+        self, address: int, data: bytes, cause: Cause, *, request: int = 0, kind: str = "descriptor"
+    ) -> Generator[Any, Any, Cause]:
+        """Copy host to card; address and length are multiples of 64 bytes."""
+
+    def launch(
+        self, descriptor_address: int, count: int, cause: Cause, *, request: int = 0
+    ) -> Generator[Any, Any, "tuple[int, Any, Cause]"]:
+        """Start the gather unit and wait for it; returns (GatherStatus, handle of results, Cause)."""
+
+    def fetch(
+        self, results: Any, cause: Cause, *, request: int = 0
+    ) -> Generator[Any, Any, tuple[bytes, Cause]]:
+        """Copy the result words card to host: per target a ResultHeader, then 64-bit ids."""
+
+
+class BusError(Exception):
+    """A DMA address that leads nowhere."""

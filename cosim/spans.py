@@ -1,0 +1,128 @@
+"""Spans of simulated time with one cause each, and the critical path through them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rtl.contract.kernel import Cause
+
+__all__ = ["CausalityError", "Segment", "Span", "SpanLog", "critical_path", "stage_totals"]
+
+NO_CAUSE = -1
+
+
+class CausalityError(Exception):
+    """Time that no span owns, or a cause that cannot have released its effect."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One named interval of simulated time. ``cause`` is a span number, or -1 for an origin."""
+
+    number: int
+    unit: str
+    stage: str
+    start_ps: int
+    end_ps: int
+    cause: int
+    ready_ps: int
+    request: int
+    kind: str
+    payload_bytes: int
+    overhead_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The part of one span that lies on a critical path."""
+
+    span: Span
+    start_ps: int
+    end_ps: int
+
+
+class SpanLog:
+    """All spans of one run, by number. Numbers are given in the order of :meth:`reserve`."""
+
+    def __init__(self) -> None:
+        self._spans: dict[int, Span] = {}
+        self._next = 0
+
+    def reserve(self) -> int:
+        number = self._next
+        self._next += 1
+        return number
+
+    def add(self, span: Span) -> Cause:
+        """Keep a span; returns it as a cause at its end.
+
+        Raises
+        ------
+        CausalityError
+            If it ends before it starts, or its number is taken or was never reserved.
+        """
+        if span.end_ps < span.start_ps:
+            raise CausalityError(
+                f"Span {span.unit} {span.stage} must end at or after {span.start_ps} ps, "
+                f"not {span.end_ps} ps"
+            )
+        if span.number in self._spans or not 0 <= span.number < self._next:
+            raise CausalityError(f"Span number {span.number} must be reserved once and used once")
+        self._spans[span.number] = span
+        return Cause(span.end_ps, span.number)
+
+    def __getitem__(self, number: int) -> Span:
+        try:
+            return self._spans[number]
+        except KeyError:
+            raise CausalityError(f"Span {number} is named as a cause but never ended") from None
+
+    def __len__(self) -> int:
+        return len(self._spans)
+
+    def __iter__(self) -> Iterable[Span]:  # type: ignore[override]
+        return (self._spans[number] for number in sorted(self._spans))
+
+
+def critical_path(log: SpanLog, end: Cause, start_ps: int) -> list[Segment]:
+    """Segments that own every instant from ``start_ps`` to ``end.at_ps``, first to last.
+
+    Walks back from span ``end.span`` along causes. A span owns the time from its start until its
+    effect's start (or ``end``): where two overlap, the later-starting one owns. Time before
+    ``start_ps`` is clipped.
+
+    Raises
+    ------
+    CausalityError
+        Where a cause ended before its effect began (a gap), began after it, or is missing before
+        ``start_ps`` was reached.
+    """
+    path: list[Segment] = []
+    cursor = end.at_ps
+    span = log[end.span]
+    while True:
+        if not span.start_ps <= cursor <= span.end_ps:
+            raise CausalityError(
+                f"Span {span.number} ({span.unit} {span.stage}, {span.start_ps} to {span.end_ps} ps) "
+                f"must own the time just before {cursor} ps"
+            )
+        owned_from = max(span.start_ps, start_ps)
+        if owned_from < cursor:
+            path.append(Segment(span, owned_from, cursor))
+        if span.start_ps <= start_ps:
+            return path[::-1]
+        if span.cause == NO_CAUSE:
+            raise CausalityError(
+                f"Span {span.number} ({span.unit} {span.stage}) at {span.start_ps} ps has no cause, "
+                f"and the request began at {start_ps} ps"
+            )
+        cursor = span.start_ps
+        span = log[span.cause]
+
+
+def stage_totals(path: Iterable[Segment]) -> dict[str, int]:
+    """Picoseconds per stage of a critical path, in order of first appearance."""
+    totals: dict[str, int] = {}
+    for segment in path:
+        stage = segment.span.stage
+        totals[stage] = totals.get(stage, 0) + segment.end_ps - segment.start_ps
+    return totals
