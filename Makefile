@@ -1,0 +1,52 @@
+# Recipes only; what they run is in the packages. `make help` lists the targets.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.setup
+CONFIG ?= examples/quickstart.yaml
+SIM ?= verilator
+
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+.PHONY: help setup compare test check sim verilog bench firmware-costs clean
+
+help:  ## this list
+	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:[^#]*## /\t/' | expand -t 18
+
+setup: $(STAMP)  ## .venv with everything in it; Icarus Verilog where apt may install it
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,costs]'
+	sh tools/install-icarus.sh
+	touch $@
+
+compare: $(STAMP)  ## the main job: both systems on one trace (CONFIG=..., ARGS="--engine icarus")
+	$(BIN)/csd-cosim compare $(CONFIG) $(ARGS)
+
+test: $(STAMP)  ## all tests
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(STAMP)  ## ruff, mypy and the fast tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q -m 'not slow and not hdl'
+
+sim: $(STAMP)  ## tests in an HDL simulator (SIM=verilator|icarus WAVES=1 COCOTB_TEST_FILTER=...)
+	$(BIN)/python -m pytest -m hdl --sim $(SIM) $(if $(WAVES),--waves) $(ARGS)
+
+verilog: $(STAMP)  ## Verilog of the RTL units, into build/verilog
+	$(BIN)/csd-cosim verilog --out build/verilog $(ARGS)
+
+bench: $(STAMP)  ## pages per second through the kernel and the VPI, into build/bench
+	mkdir -p build/bench
+	$(BIN)/csd-cosim bench frame --json build/bench/frame.json $(ARGS)
+
+firmware-costs: $(STAMP)  ## compile and count the firmware's routines, compare with the cost tables
+	$(BIN)/python -m firmware_model.costing $(ARGS)
+
+clean:  ## everything that can be made again
+	rm -rf $(VENV) build dist runs sim_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

