@@ -9,7 +9,7 @@ ratio (Knuth, TAOCP vol. 3, section 6.4). Mapping to a position is Lemire's mult
 
 import numpy as np
 
-__all__ = ["GOLDEN", "MULTIPLIERS", "SHIFTS", "draw", "list_key", "list_keys", "mix", "positions"]
+__all__ = ["GOLDEN", "MULTIPLIERS", "SHIFTS", "draw", "list_key", "list_keys", "mix", "position_table", "positions"]
 
 MASK = 0xFFFF_FFFF
 GOLDEN = 0x9E37_79B9
@@ -69,3 +69,14 @@ def positions(key, degree, fan_out):
     index = np.arange(1, fan_out + 1, dtype=np.uint64)
     words = mix((np.uint64(key) + index * np.uint64(GOLDEN)).astype(np.uint32))
     return (words.astype(np.uint64) * np.uint64(degree) >> np.uint64(32)).astype(np.uint32)
+
+
+def position_table(keys, degrees, fan_out):
+    """:func:`positions` of many lists at once: ``uint32[len(keys), fan_out]``.
+
+    Rows of degree 0 are zero and mean nothing.
+    """
+    index = np.arange(1, fan_out + 1, dtype=np.uint32) * np.uint32(GOLDEN)
+    words = mix(np.asarray(keys, dtype=np.uint32)[:, None] + index[None, :])
+    wide = words.astype(np.uint64) * np.asarray(degrees, dtype=np.uint64)[:, None]
+    return (wide >> np.uint64(32)).astype(np.uint32)

@@ -7,6 +7,7 @@ entry), 126-128 (status), and sections 4.3 (PRP lists), 6.9 and 6.15 (Read and W
 from amaranth.lib import data, enum
 
 __all__ = [
+    "DOORBELL_BASE",
     "PAGE_BYTES",
     "SAMPLING_BIT",
     "CommandFlags",
@@ -15,10 +16,14 @@ __all__ = [
     "Opcode",
     "Status",
     "SubmissionEntry",
+    "doorbell_offset",
 ]
 
 PAGE_BYTES = 4096
 """Memory page size (CC.MPS = 0): the unit of a PRP entry."""
+
+DOORBELL_BASE = 0x1000
+"""Offset of the first doorbell in the device's BAR (figure 68)."""
 
 SAMPLING_BIT = 25
 """Bit of CDW12, reserved in a 1.4 Write command, that marks a sampling request."""
@@ -102,3 +107,11 @@ class CompletionEntry(data.Struct):
     sqid: 16
     cid: 16
     status: CompletionStatus
+
+
+def doorbell_offset(queue, *, completion):
+    """BAR offset of queue ``queue``'s doorbell: submission tail, or completion head.
+
+    The doorbell stride is 4 bytes (CAP.DSTRD = 0). Ref: NVMe 1.4, sections 3.1.24 and 3.1.25.
+    """
+    return DOORBELL_BASE + 4 * (2 * queue + bool(completion))
