@@ -12,6 +12,7 @@ __all__ = [
     "ArrayOperation",
     "ChannelCommand",
     "ChannelCompletion",
+    "ChannelCounters",
     "ChannelEvent",
     "ChannelOperation",
     "ChannelStatus",
@@ -127,3 +128,31 @@ class ArrayDone(data.Struct):
     number: 8
     toggle: 1
     reserved: 7
+
+
+class ChannelCounters(data.Struct):
+    """Free-running event counts of one channel since reset, for tests and statistics.
+
+    All but ``clock_stops`` are the same whether the clock stops or runs on.
+    """
+
+    commands: 32
+    """Commands taken into a LUN's slot."""
+    bad_commands: 32
+    """Commands refused without bus activity."""
+    polls: 32
+    """Status polls (78h)."""
+    polls_busy: 32
+    """Of these, polls that found the LUN busy."""
+    transfers: 32
+    """Bursts of page data started."""
+    ties: 32
+    """Decisions with more than one candidate in the class that was served."""
+    class_conflicts: 32
+    """Decisions with candidates in more than one class."""
+    pending_full: 32
+    """Commands that gave a LUN its second command: one active, one pending."""
+    landing_full: 32
+    """Times a ready LUN began to wait for a landing slot on an otherwise idle bus."""
+    clock_stops: 32
+    """Edges before which the clock had been stopped."""
