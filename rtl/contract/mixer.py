@@ -9,7 +9,17 @@ ratio (Knuth, TAOCP vol. 3, section 6.4). Mapping to a position is Lemire's mult
 
 import numpy as np
 
-__all__ = ["GOLDEN", "MULTIPLIERS", "SHIFTS", "draw", "list_key", "list_keys", "mix", "position_table", "positions"]
+__all__ = [
+    "GOLDEN",
+    "MULTIPLIERS",
+    "SHIFTS",
+    "draw",
+    "list_key",
+    "list_keys",
+    "mix",
+    "position_table",
+    "positions",
+]
 
 MASK = 0xFFFF_FFFF
 GOLDEN = 0x9E37_79B9
