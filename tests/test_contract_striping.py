@@ -31,7 +31,7 @@ def test_order_names_the_fastest_first():
     assert striping.physical(24) == (0, 0, 0, 1)
 
 
-@pytest.mark.parametrize("order", permutations(DEFAULT_ORDER))
+@pytest.mark.parametrize("order", list(permutations(DEFAULT_ORDER)))
 def test_is_a_bijection(order):
     striping = Striping(channels=2, ways=3, luns=5, rows=7, order=order)
     places = {striping.physical(page) for page in range(striping.pages)}

@@ -1,10 +1,10 @@
-"""Binary BCH code of the flash pages: parameters, generator polynomial, parity of many codewords.
+"""Binary BCH code of the flash pages: parameters, generator polynomial, parity.
 
-A codeword is ``chunk_bytes`` of data, then ``parity_bytes`` of parity: a shortened, systematic code.
-Read as one bit string, byte 0 first and bit 7 of each byte first, it is a polynomial over GF(2) from
-the highest power down to x^0: bit 7 of data byte 0 is the highest power, bit 7 of parity byte 0 is
-x^(parity_bits - 1). Where ``parity_bits`` does not fill the last byte, its low bits are zero and not
-part of the code. Both bchlib and a shortened ``galois.BCH`` use this order.
+A codeword is ``chunk_bytes`` of data, then ``parity_bytes`` of parity: a shortened, systematic
+code. Read as one bit string, byte 0 first and bit 7 of each byte first, it is a polynomial over
+GF(2) from the highest power down to x^0: bit 7 of data byte 0 is the highest power, bit 7 of parity
+byte 0 is x^(parity_bits - 1). Where ``parity_bits`` does not fill the last byte, its low bits are
+zero and not part of the code. Both bchlib and a shortened ``galois.BCH`` use this order.
 
 Ref: Lin and Costello, Error Control Coding, 2nd ed., section 6.1 (construction). Encoding is
 linear, so the parity of a chunk is the XOR of one table entry for each of its bytes.
@@ -58,7 +58,7 @@ class BchCode:
     chunk_bytes: int
 
     def __post_init__(self):
-        if self.m not in PRIMITIVE_POLYNOMIALS:
+        if not isinstance(self.m, int) or self.m not in PRIMITIVE_POLYNOMIALS:
             raise ValueError(f"m must be in 8 to 15, not {self.m!r}")
         for name in ("t", "chunk_bytes"):
             value = getattr(self, name)

@@ -4,13 +4,33 @@ A page is ``page_bytes / chunk_bytes`` data codewords one after the other, then 
 metadata, then fill. Two neighbouring codewords are the unit of partial access, since columns and
 lengths must be even on a DDR bus. Default part: 64 codewords of 256 + 21 bytes, metadata read as
 278 bytes from column 17,728; block b (4 KB) lies at column 4,432 * (b mod 4).
+
+The chunk of the metadata codeword is one :class:`PageMetadata`, then bytes of FILL; fill after the
+codewords is FILL too, as in erased cells.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
+from amaranth.lib import data
 
-__all__ = ["PageLayout"]
+__all__ = ["FILL", "METADATA_MAGIC", "PageLayout", "PageMetadata"]
+
+FILL = 0xFF
+METADATA_MAGIC = 0x4D4C_5446
+"""The bytes ``FTLM`` in memory order."""
+
+
+class PageMetadata(data.Struct):
+    """What the FTL keeps beside a page's data, 20 bytes: enough to rebuild its map after a crash.
+
+    ``logical_page`` is the page number that this data has for the host, ``sequence`` the place of
+    this write in the order of all page writes, from 1.
+    """
+
+    logical_page: 64
+    sequence: 64
+    magic: 32
 
 
 @dataclass(frozen=True, kw_only=True)
