@@ -2,6 +2,7 @@
 
 import itertools
 import struct
+from dataclasses import fields
 
 import bchlib
 import numpy as np
@@ -15,13 +16,7 @@ from rtl.contract.page import PageLayout, PageMetadata
 from rtl.contract.striping import Striping
 
 PAGE_BYTES, SPARE_BYTES = 16_384, 1_664
-TIMES = {
-    name: 1000
-    for name in (
-        "t_r_ps t_wc_ps t_cs_ps t_ch_ps t_cals_ps t_cah_ps t_wb_ps t_rr_ps t_whr_ps t_ccs_ps "
-        "t_rhw_ps t_rpre_ps t_rpst_ps t_dqsre_ps poll_first_ps poll_period_ps"
-    ).split()
-}
+TIMES = [field.name for field in fields(NandPart) if field.name.endswith("_ps")]
 PART = NandPart(
     name="test",
     page_bytes=PAGE_BYTES,
@@ -29,9 +24,7 @@ PART = NandPart(
     pages_per_block=4,
     blocks_per_lun=5,
     luns=2,
-    t_wp_ps=500,
-    t_wh_ps=500,
-    **TIMES,
+    **dict.fromkeys(TIMES, 1000) | {"t_wc_ps": 2000},
 )
 LAYOUT = PageLayout(page_bytes=PAGE_BYTES, spare_bytes=SPARE_BYTES)
 CODE = BchCode(m=12, t=14, chunk_bytes=256)
@@ -161,7 +154,7 @@ def test_flipped_bit_lies_in_the_page(bit):
 @pytest.mark.parametrize("first_page", [4, 5, 6])
 def test_extents_do_not_overlap(first_page):
     medium = medium_with(edge_list(2), first_page=5)
-    with pytest.raises(ValueError, match="unwritten pages, not .* 5 to 6 hold data"):
+    with pytest.raises(ValueError, match=r"unwritten pages, not .* 5 to 6 hold data"):
         medium.load_extent(first_page, IdArray(edge_list(2), 8))
     assert medium.load_extent(3, IdArray(edge_list(2), 8)) == 2
     assert medium.load_extent(7, IdArray(edge_list(1), 8)) == 1
