@@ -69,7 +69,11 @@ class CommandFlags(data.Struct):
 
 
 class SubmissionEntry(data.Struct):
-    """Submission queue entry, 64 bytes. Read and Write: SLBA is CDW11:CDW10, NLB is CDW12[15:0]."""
+    """Submission queue entry, 64 bytes. Read and Write: SLBA is CDW11:CDW10, NLB is CDW12[15:0].
+
+    CDW3, which Read and Write leave reserved, carries the number of the request (mini-batch) under
+    which the device records its spans; it has no other effect.
+    """
 
     opcode: 8
     flags: CommandFlags
