@@ -1,0 +1,55 @@
+"""Errors that a user of the host side can cause or has to hear of."""
+
+__all__ = [
+    "DeviceError",
+    "FpgaError",
+    "GraphError",
+    "InputError",
+    "NvmeError",
+    "ResultError",
+    "TraceError",
+]
+
+
+class InputError(Exception):
+    """Bad input, refused before anything is simulated; one line that says where and what."""
+
+
+class GraphError(InputError):
+    """A graph, or the file it comes from, that cannot be used."""
+
+
+class TraceError(InputError):
+    """A trace that cannot be used, or not with this graph."""
+
+
+class DeviceError(Exception):
+    """The device did not do what it was asked for."""
+
+
+class NvmeError(DeviceError):
+    """A command ended with a status other than success.
+
+    Attributes
+    ----------
+    status
+        Status code type and status code in one number, as in ``rtl.contract.nvme.Status``.
+    name
+        Its name there, or its hexadecimal digits.
+    command
+        What was asked for, in words.
+    """
+
+    def __init__(self, status: int, name: str, command: str) -> None:
+        super().__init__(f"{command} must end with SUCCESS, not {name} ({status:#05x})")
+        self.status = status
+        self.name = name
+        self.command = command
+
+
+class FpgaError(DeviceError):
+    """A launch of the gather unit, or one of its targets, failed."""
+
+
+class ResultError(DeviceError):
+    """Bytes that are not the result they should be."""

@@ -1,0 +1,79 @@
+"""SNAP edge lists: text, two integers a line, comments from ``#`` on; plain or gzip."""
+
+import gzip
+import re
+import zlib
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+import numpy.typing as npt
+
+from host.errors import GraphError
+from host.formats.edges import Imported, compact, from_edges
+
+__all__ = ["read_snap"]
+
+CHUNK_LINES = 1 << 16
+PLAIN = re.compile(rb"(?:[ \t]*[0-9]{1,18}[ \t]+[0-9]{1,18}[ \t]*\r?\n)*")
+PAIR = re.compile(rb"([0-9]{1,18})[ \t]+([0-9]{1,18})")
+
+
+def read_snap(path: Path, *, direction: str, name: str | None = None) -> Imported:
+    """Read an edge list; ids are made dense, in their order, and the mapping is returned.
+
+    The file is read in pieces of a fixed number of lines.
+
+    Raises
+    ------
+    GraphError
+        ``file: line: ...`` for a line that is neither blank, nor a comment, nor two integers of
+        0 to 10^18 - 1; ``file: ...`` if it cannot be read, or holds no edge.
+    """
+    label = name or str(path)
+    try:
+        with _open(path) as stream:
+            pieces = list(_pieces(stream, label))
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise GraphError(f"{label}: must be a readable edge list: {reason}") from error
+    pairs = np.concatenate([*pieces, np.empty((0, 2), dtype=np.int64)])
+    if not len(pairs):
+        raise GraphError(f"{label}: the graph must have at least one edge, not 0")
+    source, target, ids = compact(pairs[:, 0], pairs[:, 1])
+    return from_edges(source, target, ids, direction, label)
+
+
+def _open(path: Path) -> IO[bytes]:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rb")
+    return path.open("rb")
+
+
+def _pieces(stream: IO[bytes], name: str) -> Iterator[npt.NDArray[np.int64]]:
+    first = 1
+    while lines := list(islice(stream, CHUNK_LINES)):
+        text = b"".join(lines)
+        if PLAIN.fullmatch(text):
+            yield np.fromstring(text, dtype=np.int64, sep=" ").reshape(-1, 2)
+        else:
+            yield _line_by_line(lines, first, name)
+        first += len(lines)
+
+
+def _line_by_line(lines: list[bytes], first: int, name: str) -> npt.NDArray[np.int64]:
+    pairs = []
+    for number, line in enumerate(lines, first):
+        text = line.strip()
+        if not text or text.startswith(b"#"):
+            continue
+        match = PAIR.fullmatch(text)
+        if match is None:
+            found = text[:60].decode("ascii", "backslashreplace")
+            raise GraphError(
+                f"{name}: line {number}: must hold two integers of 0 to 10^18 - 1, not {found!r}"
+            )
+        pairs.append((int(match[1]), int(match[2])))
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)

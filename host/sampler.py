@@ -1,0 +1,90 @@
+"""What one hop asks for: a frontier with its lists, keys and positions; the same for all systems."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from host.graph import Graph
+from host.trace import MiniBatch
+from rtl.contract.mixer import list_keys, position_table
+
+__all__ = ["MODES", "HopPlan", "group_bounds", "plan_hop"]
+
+MODES = ("host", "device")
+"""Who draws the positions."""
+
+
+@dataclass(frozen=True, eq=False)
+class HopPlan:
+    """The frontier of one hop, one row a slot; a part of a hop is a plan too.
+
+    Attributes
+    ----------
+    fan_out
+        Neighbours to take of each list that has any.
+    nodes : uint32[n]
+        The frontier's nodes.
+    starts : int64[n]
+        Where each list begins in the edge list array, in ids.
+    degrees : int64[n]
+        Its length in ids.
+    keys : uint32[n]
+        Its mixer key.
+    """
+
+    fan_out: int
+    nodes: npt.NDArray[np.uint32]
+    starts: npt.NDArray[np.int64]
+    degrees: npt.NDArray[np.int64]
+    keys: npt.NDArray[np.uint32]
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    @property
+    def counts(self) -> npt.NDArray[np.uint32]:
+        """Ids that each slot will yield: the fan-out, or none where the list is empty."""
+        return np.where(self.degrees > 0, self.fan_out, 0).astype(np.uint32)
+
+    @property
+    def samples(self) -> int:
+        """Ids that all slots will yield."""
+        return int(np.count_nonzero(self.degrees)) * self.fan_out
+
+    def positions(self) -> npt.NDArray[np.uint32]:
+        """Positions within each list: ``uint32[n, fan_out]``; rows of empty lists mean nothing."""
+        return position_table(self.keys, self.degrees, self.fan_out)
+
+    def part(self, first: int, end: int) -> "HopPlan":
+        """Slots ``first`` to ``end`` - 1."""
+        cut = slice(first, end)
+        return HopPlan(
+            self.fan_out, self.nodes[cut], self.starts[cut], self.degrees[cut], self.keys[cut]
+        )
+
+
+def plan_hop(
+    graph: Graph, batch: MiniBatch, hop: int, frontier: npt.NDArray[np.unsignedinteger]
+) -> HopPlan:
+    """Plan hop ``hop`` (from 0) for the nodes of ``frontier``; slots count over all of it."""
+    nodes = frontier.astype(np.uint32)
+    slots = np.arange(len(nodes), dtype=np.uint32)
+    starts = graph.indptr[nodes]
+    return HopPlan(
+        batch.fan_outs[hop],
+        nodes,
+        starts,
+        graph.indptr[nodes.astype(np.int64) + 1] - starts,
+        list_keys(batch.seed, batch.index, hop, slots),
+    )
+
+
+def group_bounds(
+    bounds: npt.NDArray[np.int64], counts: npt.NDArray[np.uint32]
+) -> npt.NDArray[np.int64]:
+    """Bounds of the groups in the next frontier, given those in this one and its counts.
+
+    Group k has the slots ``bounds[k]`` to ``bounds[k + 1]`` - 1.
+    """
+    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])[bounds]
