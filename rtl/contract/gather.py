@@ -4,6 +4,7 @@ from amaranth.lib import data, enum
 
 __all__ = [
     "DESCRIPTOR_MAGIC",
+    "GatherCounters",
     "GatherDescriptor",
     "GatherDone",
     "GatherEvent",
@@ -12,6 +13,7 @@ __all__ = [
     "GatherStatus",
     "ResultHeader",
     "StageRequest",
+    "ViolationSource",
 ]
 
 DESCRIPTOR_MAGIC = 0x47
@@ -101,12 +103,66 @@ class GatherDone(data.Struct):
 
 
 class GatherEvent(data.Struct):
-    """What the unit has to say at one edge; each part counts only where its valid bit is set."""
+    """What the unit has to say at one edge; each part counts only where its valid bit is set.
+
+    ``staged_error``: the staging request was malformed or a write of it failed. ``violation_rule``
+    is a rule and, times 16, a :class:`ViolationSource`.
+    """
 
     done_valid: 1
     staged_valid: 1
     violation_valid: 1
-    reserved: 5
+    staged_error: 1
+    reserved: 4
     violation_rule: 8
     staged_tag: 16
     done: GatherDone
+
+
+class ViolationSource(enum.IntEnum, shape=4):
+    """Who saw a rule broken: bits 7:4 of ``violation_rule``."""
+
+    READ_PORT = 0
+    """Checker of the gather core's AXI port; the rule is an ``rtl.contract.axi.AxiRule``."""
+    WRITE_PORT = 1
+    """Checker of the staging writer's AXI port, likewise."""
+    LANDING = 2
+    """Rule 1: a launch gave more result words than the landing memory holds."""
+    MAILBOX = 3
+    """Rule 1: a launch came while its queue was full. Rule 2: a staging request did."""
+
+
+class GatherCounters(data.Struct):
+    """Event counts since reset, for statistics and for tests of what a trace reaches.
+
+    launches, descriptors
+        Accepted launches; descriptors looked at.
+    bad_descriptors, empty
+        Of the latter: refused, and well-formed ones with an empty list.
+    id_reads
+        AXI reads of ids.
+    outstanding_full
+        Clocks in which a position waited since ``outstanding`` reads were in flight.
+    ties
+        Clocks in which both ports wanted the DRAM.
+    row_hits, row_misses, refreshes
+        DRAM accesses to an open row and to another one; refreshes that an access came after.
+    output_stalls
+        Clocks in which a result word was not taken.
+    quiet_entries
+        Quiet periods, counted when an input ends them (so that it does not matter whether the
+        clock was stopped).
+    """
+
+    launches: 32
+    descriptors: 32
+    bad_descriptors: 32
+    empty: 32
+    id_reads: 32
+    outstanding_full: 32
+    ties: 32
+    row_hits: 32
+    row_misses: 32
+    refreshes: 32
+    output_stalls: 32
+    quiet_entries: 32

@@ -1,0 +1,80 @@
+"""Geometry and times of the simulation DRAM behind the gather unit.
+
+Defaults: DDR4-2400 (17-17-17), x8 parts of 8 Gb on a 64-bit channel, from JEDEC JESD79-4. One access
+is one burst of eight transfers: 64 bytes.
+"""
+
+from dataclasses import dataclass, fields
+
+__all__ = ["DramTimes"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DramTimes:
+    """Times in picoseconds; ``banks`` and ``row_bytes`` are counts.
+
+    A row holds ``row_bytes`` bytes at consecutive addresses; the next row is in the next bank.
+
+    Raises
+    ------
+    ValueError
+        If a number is not a positive integer (``t_controller_ps`` may be 0), ``banks`` or
+        ``row_bytes`` is not a power of two, or the refresh leaves no room for an access.
+    """
+
+    banks: int = 16
+    row_bytes: int = 8192
+    t_beat_ps: int = 4156
+    """Data bus time of one 64-byte access. Above the part's own 3,333 ps where the platform's
+    sequential rate is lower: the SmartSSD's 15.4 GB/s (UG1382 v1.3) is 64 bytes in 4,156 ps.
+    Refresh comes on top."""
+    t_cl_ps: int = 14_160
+    """Read command to its data."""
+    t_cwl_ps: int = 10_000
+    """Write command to its data (CWL 12)."""
+    t_rcd_ps: int = 14_160
+    """Activate to column command."""
+    t_rp_ps: int = 14_160
+    """Precharge to activate."""
+    t_ras_ps: int = 32_000
+    """Activate to precharge."""
+    t_rtp_ps: int = 7_500
+    """Read command to precharge."""
+    t_wr_ps: int = 15_000
+    """End of write data to precharge."""
+    t_rrd_ps: int = 3_333
+    """Activate to activate of another bank (tRRD_S)."""
+    t_faw_ps: int = 21_000
+    """Window that holds at most four activates."""
+    t_refi_ps: int = 7_800_000
+    """Refresh to refresh; the first one at t = t_refi_ps."""
+    t_rfc_ps: int = 350_000
+    """All-bank refresh, 8 Gb."""
+    t_controller_ps: int = 50_000
+    """Controller and PHY, request to response, added to every access (assumed: no published figure
+    for the SmartSSD's memory controller was found)."""
+
+    def __post_init__(self):
+        for field in fields(self):
+            value = getattr(self, field.name)
+            least = 0 if field.name == "t_controller_ps" else 1
+            if not isinstance(value, int) or value < least:
+                raise ValueError(f"{field.name} must be an integer from {least} up, not {value!r}")
+        for name in ("banks", "row_bytes"):
+            value = getattr(self, name)
+            if value & value - 1 or value < 2:
+                raise ValueError(f"{name} must be a power of two from 2 up, not {value}")
+        if self.t_rfc_ps < self.t_faw_ps:
+            raise ValueError(
+                f"t_rfc_ps must be at least t_faw_ps, not {self.t_rfc_ps} < {self.t_faw_ps}"
+            )
+        need = self.t_rfc_ps + self.t_rp_ps + self.t_ras_ps + self.access_ps
+        if self.t_refi_ps < need:
+            raise ValueError(
+                f"t_refi_ps must be at least {need} (a refresh and an access), not {self.t_refi_ps}"
+            )
+
+    @property
+    def access_ps(self):
+        """Activate to the end of the data of one access to a closed row."""
+        return self.t_rcd_ps + max(self.t_cl_ps, self.t_cwl_ps) + self.t_beat_ps
