@@ -1,0 +1,229 @@
+"""NAND die: the counterpart of the flash-channel controller on the bus; simulation only."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out, Signature
+from amaranth.utils import exact_log2
+
+from rtl.contract.channel import STAMP_BITS, ArrayDone, ArrayOperation, DieBegin
+from rtl.contract.nand_part import cycles
+from rtl.contract.onfi import ROW_CYCLES, StatusBit, row_bits
+from rtl.nand.die_decoder import COLUMN_BITS, DieDecoder
+from rtl.nand.die_lun import DieLun
+from rtl.nand.die_output import DieOutput
+from rtl.sim_memory import SimMemory
+
+__all__ = ["DiePhySignature", "NandDie"]
+
+WORD_BYTES = 128
+READY_STATUS = StatusBit.WP_N | StatusBit.RDY | StatusBit.ARDY
+
+
+class DiePhySignature(Signature):
+    """One way's share of :class:`rtl.nand.phy.PhySignature`, seen from the controller.
+
+    ``oe`` is this die's bit of ``die_oe``; a die that does not drive gives zeros, so that the OR
+    of all dies' ``dq_i`` and ``dqs_i`` is the bus.
+    """
+
+    def __init__(self, phases=2):
+        super().__init__(
+            {
+                "ce_n": Out(1, init=1),
+                "cle": Out(1),
+                "ale": Out(1),
+                "we_n": Out(1, init=1),
+                "re_n": Out(phases, init=(1 << phases) - 1),
+                "dq_o": Out(8 * phases),
+                "dq_oe": Out(1),
+                "dq_i": In(8 * phases),
+                "dqs_i": In(phases),
+                "oe": In(1),
+                "rb_n": In(1),
+            }
+        )
+
+
+class NandDie(wiring.Component):
+    """One way: ``part.luns`` LUNs behind one chip enable and one ready/busy line.
+
+    It takes the commands of the read path (00h-30h, 05h-E0h, 70h, 78h, FFh; ONFI 3.1, section 5)
+    and never complains: data that was not asked for by the rules is zero, and the bus checker
+    reports the rule. All edges are those that sample a level. With WE# of a 30h high at edge n,
+    R/B# is low and ``begin`` valid at edge n + cycles(tWB); until then R/B# and status still say
+    ready. An array operation ends at the first edge after its ``ArrayDone``, which shows R/B# high.
+    In clock n + cycles(tDQSRE) DQS repeats RE#'s levels of clock n. After 30h and after E0h data
+    comes from the column given there; a status burst gives the status byte at each edge. FFh ends
+    all operations at once (the part file has no tRST) and answers to them are then stale.
+
+    The page register of LUN l is the :class:`SimMemory` submodule ``page{l}`` of 1,024-bit words
+    (``die.pages[l]``; in emitted Verilog ``page{l}.ram.mem`` below the die's instance), byte b of
+    the page in bits 8 * (b mod 128) and up of word b div 128. The kernel writes it between
+    ``begin`` and the answer.
+
+    Parameters
+    ----------
+    part : NandPart
+        Geometry and times.
+    period_ps : int
+        Clock period.
+    ways : int
+        Ways of the channel: the bound of ``way``.
+    phases : int
+        Transfers a clock, 1 or 2.
+    emitted : bool
+        Whether the page registers are Verilog instances (see :class:`SimMemory`).
+
+    Members
+    -------
+    phy : In(DiePhySignature)
+        The pins.
+    way : In(8)
+        Constant: the die's place on the channel, for ``begin``.
+    now : In(48)
+        Number of the edge that ends this clock.
+    array_done : In(16 * luns)
+        An :class:`ArrayDone` word a LUN, LUN 0 in the low bits.
+    begin_valid, begin : Out
+        An array operation begins at this edge.
+    quiet : Out(1)
+        No edge before ``wake_edge`` would change anything while the inputs stay.
+    wake_edge : Out(48)
+        Edge of the next ``begin``; all ones if there is none.
+
+    Raises
+    ------
+    ValueError
+        If the page is longer than a column address reaches, or the LUNs do not fit the row address.
+    """
+
+    def __init__(self, part, *, period_ps, ways, phases=2, emitted=False):
+        if not isinstance(ways, int) or not 1 <= ways <= 256:
+            raise ValueError(f"Ways must be 1 to 256, not {ways!r}")
+        if part.raw_page_bytes > 1 << COLUMN_BITS:
+            raise ValueError(
+                f"Raw page must be at most {1 << COLUMN_BITS} bytes, not {part.raw_page_bytes}"
+            )
+        if row_bits(part) + (part.luns - 1).bit_length() > 8 * ROW_CYCLES:
+            raise ValueError(
+                f"Row address must fit in {8 * ROW_CYCLES} bits, "
+                f"not {part.luns} LUNs of {part.rows} pages"
+            )
+        self._part = part
+        self._period_ps = period_ps
+        self._phases = phases
+        self.output = DieOutput(phases=phases, delay=cycles(part.t_dqsre_ps, period_ps))
+        words = max(2, -(-part.raw_page_bytes // WORD_BYTES))
+        self.pages = [
+            SimMemory(depth=words, width=8 * WORD_BYTES, emitted=emitted) for _ in range(part.luns)
+        ]
+        super().__init__(
+            {
+                "phy": In(DiePhySignature(phases)),
+                "way": In(8),
+                "now": In(STAMP_BITS),
+                "array_done": In(16 * part.luns),
+                "begin_valid": Out(1),
+                "begin": Out(DieBegin),
+                "quiet": Out(1),
+                "wake_edge": Out(STAMP_BITS, init=-1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        phy = self.phy
+        m.submodules.decoder = decoder = DieDecoder(self._part)
+        m.submodules.output = output = self.output
+        m.d.comb += [
+            decoder.ce_n.eq(phy.ce_n),
+            decoder.cle.eq(phy.cle),
+            decoder.ale.eq(phy.ale),
+            decoder.we_n.eq(phy.we_n),
+            decoder.dq.eq(phy.dq_o),
+            output.ce_n.eq(phy.ce_n),
+            output.re_n.eq(phy.re_n),
+            phy.dq_i.eq(output.dq_i),
+            phy.dqs_i.eq(output.dqs_i),
+            phy.oe.eq(output.oe),
+        ]
+        luns = self._connect_luns(m, decoder)
+        self._connect_pages(m, decoder, output, luns)
+        unseen = Cat(*(lun.unseen for lun in luns)).any()
+        m.d.comb += self.quiet.eq(phy.ce_n & ~decoder.active & ~output.active & ~unseen)
+        return m
+
+    def _connect_luns(self, m, decoder):
+        """Make the LUNs, merge their ready/busy line, begins and deadlines."""
+        luns = []
+        for index in range(self._part.luns):
+            lun = DieLun(
+                busy_cycles=cycles(self._part.t_wb_ps, self._period_ps),
+                row_bits=len(decoder.row),
+            )
+            m.submodules[f"lun{index}"] = lun
+            luns.append(lun)
+            m.d.comb += [
+                lun.now.eq(self.now),
+                lun.start.eq(decoder.read & (decoder.lun == index)),
+                lun.row.eq(decoder.row),
+                lun.abort.eq(decoder.reset),
+                lun.done.eq(ArrayDone(self.array_done.word_select(index, 16))),
+            ]
+            with m.If(lun.begin):
+                m.d.comb += [
+                    self.begin.number.eq(lun.number),
+                    self.begin.lun.eq(index),
+                    self.begin.row.eq(lun.begin_row),
+                ]
+        earliest = luns[0].deadline
+        for lun in luns[1:]:
+            earliest = Mux(lun.deadline < earliest, lun.deadline, earliest)
+        m.d.comb += [
+            self.begin_valid.eq(Cat(*(lun.begin for lun in luns)).any()),
+            self.begin.operation.eq(ArrayOperation.READ),
+            self.begin.way.eq(self.way),
+            self.phy.rb_n.eq(Cat(*(lun.ready for lun in luns)).all()),
+            self.wake_edge.eq(earliest),
+        ]
+        return luns
+
+    def _connect_pages(self, m, decoder, output, luns):
+        """Choose what goes out: a LUN's page register from a position on, or its status."""
+        lane_bits = exact_log2(WORD_BYTES // self._phases)
+        position = Signal(COLUMN_BITS - exact_log2(self._phases))
+        status = Signal()
+        chosen = Signal(range(max(len(luns), 2)))
+        after = Signal(len(position))
+        m.d.comb += after.eq(position + output.take)
+        with m.If(output.take & ~status):
+            m.d.sync += position.eq(after)
+        with m.If(decoder.read | decoder.select):
+            first = decoder.column >> exact_log2(self._phases)
+            m.d.sync += [status.eq(0), chosen.eq(decoder.lun), position.eq(first)]
+        with m.Elif(decoder.status | decoder.status_lun):
+            m.d.sync += status.eq(1)
+            with m.If(decoder.status_lun):
+                m.d.sync += chosen.eq(decoder.lun)
+        in_page = position < self._part.raw_page_bytes // self._phases
+        new_word = output.take & position[:lane_bits].all()
+        for index, (lun, page) in enumerate(zip(luns, self.pages, strict=True)):
+            m.submodules[f"page{index}"] = page
+            m.d.comb += [
+                page.read_address.eq(after >> lane_bits),
+                page.read_enable.eq((chosen == index) & (output.fetch | new_word)),
+            ]
+            with m.If((chosen == index) & output.take):
+                with m.If(status):
+                    state = Mux(lun.ready, READY_STATUS, StatusBit.WP_N)
+                    m.d.comb += output.word.eq(state[:8].replicate(self._phases))
+                with m.Elif(lun.idle & in_page):
+                    self._pick(m, output.word, page.read_data, position[:lane_bits])
+
+    @staticmethod
+    def _pick(m, lane, word, index):
+        """Take one lane of a wide word, as a case a lane: a wide shift is slow to simulate."""
+        with m.Switch(index):
+            for number in range(1 << len(index)):
+                with m.Case(number):
+                    m.d.comb += lane.eq(word.word_select(number, len(lane)))
