@@ -1,4 +1,4 @@
-"""What one hop asks for: a frontier with its lists, keys and positions; the same for all systems."""
+"""What one hop asks for: a frontier with its lists, keys and positions, for all systems alike."""
 
 from dataclasses import dataclass
 

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import BinaryIO, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -46,13 +46,13 @@ def read_snap(path: Path, *, direction: str, name: str | None = None) -> Importe
     return from_edges(source, target, ids, direction, label)
 
 
-def _open(path: Path) -> IO[bytes]:
+def _open(path: Path) -> BinaryIO:
     if path.suffix == ".gz":
-        return gzip.open(path, "rb")
+        return cast(BinaryIO, gzip.open(path, "rb"))
     return path.open("rb")
 
 
-def _pieces(stream: IO[bytes], name: str) -> Iterator[npt.NDArray[np.int64]]:
+def _pieces(stream: BinaryIO, name: str) -> Iterator[npt.NDArray[np.int64]]:
     first = 1
     while lines := list(islice(stream, CHUNK_LINES)):
         text = b"".join(lines)
