@@ -1,0 +1,1 @@
+"""Typed configuration: units, YAML with places, platforms, systems, engine and run."""

@@ -1,0 +1,145 @@
+"""Reading a configuration: its file, the platforms it names, and its overrides of them."""
+
+import os
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from cosim.config.model import Config, Platforms
+from cosim.config.part import Part, nearest, validate
+from cosim.config.platform import FpgaPlatform, HostPlatform, SsdPlatform
+from cosim.config.yaml_source import KeyPath, YamlSource, dotted, read_yaml
+from cosim.errors import UserError
+
+__all__ = [
+    "PLATFORM_FOLDER",
+    "LoadedConfig",
+    "load_config",
+    "load_platform",
+    "platform_file",
+    "platform_names",
+    "resolved_yaml",
+]
+
+PLATFORM_FOLDER = Path(__file__).parents[1] / "platforms"
+
+_MODELS: dict[str, type[Part]] = {"ssd": SsdPlatform, "fpga": FpgaPlatform, "host": HostPlatform}
+
+
+@dataclass(frozen=True)
+class LoadedConfig:
+    """A configuration with its platforms, and the place of each of its keys for later messages."""
+
+    config: Config
+    platforms: Platforms
+    source: YamlSource
+
+    def file(self, name: str) -> Path:
+        """A file that the configuration names, relative to the configuration file."""
+        return Path(self.source.file).parent / name
+
+
+def load_config(path: Path | str) -> LoadedConfig:
+    """Read and validate a configuration and its platforms.
+
+    Raises
+    ------
+    UserError
+        For the first thing wrong in any of the files, with file and line.
+    """
+    source = read_yaml(path)
+    config: Config = validate(Config, source)
+    base = Path(source.file).parent
+    parts = {}
+    for part in _MODELS:
+        name = getattr(config.platforms, part)
+        try:
+            file = platform_file(name, base)
+        except UserError as error:
+            raise source.error(("platforms", part), str(error)) from None
+        parts[part] = read_yaml(file)
+    _override(parts, source, config.platform_overrides)
+    platforms = {part: _platform(parts[part], part) for part in parts}
+    return LoadedConfig(config, Platforms.model_construct(**platforms), source)
+
+
+def platform_names() -> list[str]:
+    """Names of the platforms that come with the package."""
+    return sorted(path.stem for path in PLATFORM_FOLDER.glob("*.yaml"))
+
+
+def platform_file(name: str, base: Path = Path()) -> Path:
+    """File of a platform: one of ours by name, or a ``*.yaml`` file relative to ``base``."""
+    if name.endswith(".yaml"):
+        return base / name
+    if name not in platform_names():
+        raise UserError(
+            f"must be the name of a platform or a .yaml file, not {name!r}"
+            f"{nearest(name, platform_names())}"
+        )
+    # Where the package lies is nobody's business in a message: shown relative where possible.
+    return Path(os.path.relpath(PLATFORM_FOLDER / f"{name}.yaml"))
+
+
+def load_platform(name: str) -> Any:
+    """One platform of any part.
+
+    Raises
+    ------
+    UserError
+        If there is none of that name, or its file is not valid.
+    """
+    source = read_yaml(platform_file(name))
+    part = source.values.get("part")
+    if part not in _MODELS:
+        raise source.error(("part",), f"must be one of {', '.join(_MODELS)}, not {part!r}")
+    return _platform(source, part)
+
+
+def resolved_yaml(loaded: LoadedConfig) -> str:
+    """The whole configuration with every default and every platform constant, as YAML."""
+    values = loaded.config.model_dump(mode="json", exclude={"platforms", "platform_overrides"})
+    values["platforms"] = {
+        part: getattr(loaded.platforms, part).model_dump(mode="json") for part in _MODELS
+    }
+    return yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=100)
+
+
+def _platform(source: YamlSource, part: str) -> Any:
+    if source.values.get("part") != part:
+        raise source.error(("part",), f"must be {part!r}, not {source.values.get('part')!r}")
+    return validate(_MODELS[part], source)
+
+
+def _override(
+    parts: dict[str, YamlSource], config: YamlSource, overrides: dict[str, str | int]
+) -> None:
+    """Put the configuration's values into the platforms; messages name the configuration's line."""
+    for part, source in parts.items():
+        copied = deepcopy(source.values)
+        parts[part] = YamlSource(source.file, copied, dict(source.places), {})
+    for key, value in overrides.items():
+        here: KeyPath = ("platform_overrides", key)
+        part, *path = key.split(".")
+        if part not in parts:
+            raise config.error(here, f"must begin with one of {', '.join(parts)}, not {part!r}")
+        constant = _constant(parts[part].values, tuple(path), config, here)
+        constant.update(value=value, source="configuration of the run", mark="configured")
+        parts[part].places[(*path, "value")] = config.place(here)
+        parts[part].labels[(*path, "value")] = dotted(here)
+
+
+def _constant(values: Any, path: KeyPath, config: YamlSource, here: KeyPath) -> dict[str, Any]:
+    for depth, name in enumerate(path):
+        known = [] if "value" in values else [k for k, v in values.items() if isinstance(v, dict)]
+        if name not in known:
+            where = ".".join(str(part) for part in path[:depth]) or "the platform"
+            hint = nearest(str(name), known) if known else "; it is a constant itself"
+            raise config.error(here, f"is not a constant: {where} has no {name!r}{hint}")
+        values = values[name]
+    if "value" not in values:
+        raise config.error(here, f"must name one constant; known are {', '.join(values)}")
+    return values  # type: ignore[no-any-return]

@@ -1,0 +1,155 @@
+"""Configuration of a run: systems (what), engine (who simulates it) and run (on what), apart."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+
+from cosim.config.part import Items, Part
+from cosim.config.platform import FpgaPlatform, HostPlatform, SsdPlatform
+from cosim.config.quantities import SizeOrShare
+
+__all__ = [
+    "Config",
+    "Engine",
+    "FirmwareCsd",
+    "FpgaCsd",
+    "Graph",
+    "PlatformNames",
+    "Platforms",
+    "Run",
+    "System",
+    "Trace",
+]
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+Count = Annotated[int, Field(ge=1)]
+FanOut = Annotated[int, Field(ge=1, le=65_535)]
+Word32 = Annotated[int, Field(ge=0, lt=2**32)]
+Word64 = Annotated[int, Field(ge=0, lt=2**64)]
+
+
+class _SystemBase(Part):
+    name: Name = ""
+    """What results call it; its kind where it is absent."""
+    positions: Literal["host", "device"] = "host"
+    """Who draws the positions to take from each list."""
+    page_buffer: SizeOrShare | None = None
+    """Size of the SSD's page buffer, or its share of the edge list array; else the platform's."""
+    whole_page: bool = True
+    """Flash reads fetch whole pages, as Cosmos+ does; else the codeword pairs that are needed."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_after_kind(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "name" not in data and "kind" in data:
+            return {**data, "name": data["kind"]}
+        return data
+
+
+class FirmwareCsd(_SystemBase):
+    """Sampling on the SSD's embedded cores."""
+
+    kind: Literal["firmware-csd"]
+    coalescing: Count = 1024
+    """Root targets whose lists go into one NVMe command of a hop."""
+
+
+class FpgaCsd(_SystemBase):
+    """Sampling in the gather unit, behind a peer-to-peer copy of the blocks that hold the lists."""
+
+    kind: Literal["fpga-csd"]
+    reads_in_flight: Count = 32
+    """Peer-to-peer block reads outstanding at once."""
+    unique_blocks: bool = True
+    """Read a block that several positions of a hop need once."""
+
+
+System = Annotated[FirmwareCsd | FpgaCsd, Field(discriminator="kind")]
+
+
+class Engine(Part):
+    """Who executes the RTL. No key of it changes any result."""
+
+    name: Literal["verilator", "icarus"] = "verilator"
+    stop_clocks: bool = True
+    """Clocks of units that wait stand still."""
+    waves: bool = False
+    """Keep waveforms in the run folder."""
+
+
+class Graph(Part):
+    """The graph file, relative to the configuration file."""
+
+    file: Annotated[str, StringConstraints(min_length=1)]
+    direction: Literal["out", "in", "both"] = "out"
+    """Whose list an edge u to v enters."""
+    id_bytes: Literal[4, 8] = 8
+    """Width of an id on flash."""
+
+
+class Trace(Part):
+    """The mini-batches: drawn from a seed, or read from a file."""
+
+    file: str | None = None
+    """A trace file, relative to the configuration file; then none of the other keys is given."""
+    batches: Count | None = None
+    targets: Count | None = None
+    """Root targets a mini-batch."""
+    fan_outs: Annotated[Items[FanOut], Field(min_length=1)] | None = None
+    """Neighbours to sample a target, hop by hop."""
+    seed: Word64 | None = None
+
+    @model_validator(mode="after")
+    def _file_or_seed(self) -> "Trace":
+        drawn = {"batches", "targets", "fan_outs", "seed"}
+        given = {key for key in drawn if getattr(self, key) is not None}
+        if self.file is not None and given:
+            raise ValueError(f"must not give {', '.join(sorted(given))} beside file")
+        if self.file is None and given != drawn:
+            missing = ", ".join(sorted(drawn - given))
+            raise ValueError(f"must give {missing}, or a file")
+        return self
+
+
+class Run(Part):
+    """On what the systems run."""
+
+    graph: Graph
+    trace: Trace
+    out: Annotated[str, StringConstraints(min_length=1)]
+    """The run folder, relative to where the command runs; it must not hold a run."""
+
+
+class PlatformNames(Part):
+    """Platforms by name, or files (``*.yaml``) relative to the configuration file."""
+
+    ssd: str = "cosmos_plus"
+    fpga: str = "smartssd"
+    host: str = "host_xeon"
+
+
+class Platforms(Part):
+    """The platforms themselves, overrides included."""
+
+    ssd: SsdPlatform
+    fpga: FpgaPlatform
+    host: HostPlatform
+
+
+class Config(Part):
+    """A whole configuration as it stands in a file."""
+
+    platforms: PlatformNames = PlatformNames()
+    platform_overrides: dict[str, str | int] = Field(default_factory=dict)
+    """Values of single constants, by key path: ``{ssd.nand.t_r: "25 us"}``."""
+    systems: Annotated[Items[System], Field(min_length=1)]
+    engine: Engine = Engine()
+    run: Run
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> "Config":
+        names = [system.name for system in self.systems]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"systems must have different names, not {name!r} twice")
+        return self

@@ -1,0 +1,293 @@
+"""Platforms: the physical constants of one device, each with value, unit, source and mark."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Generic, Literal, Self, TypeVar
+
+from pydantic import Field, StringConstraints, model_validator
+
+from cosim.config.part import Part
+from cosim.config.quantities import (
+    Bandwidth,
+    Cycles,
+    Frequency,
+    Ratio,
+    Size,
+    Time,
+    Transfers,
+)
+
+__all__ = [
+    "Constant",
+    "FpgaPlatform",
+    "HostPlatform",
+    "Link",
+    "Mark",
+    "Nand",
+    "Platform",
+    "SsdPlatform",
+    "constants",
+]
+
+T = TypeVar("T")
+
+Mark = Literal["measured", "stated", "inferred", "assumed", "configured"]
+"""How a constant came about. ``configured`` is an override of the run's configuration."""
+
+FREE_MARKS = ("assumed", "configured")
+"""Marks of constants that no source gives."""
+
+Text = Annotated[str, StringConstraints(min_length=1)]
+Positive = Annotated[int, Field(ge=1)]
+
+
+class Constant(Part, Generic[T]):
+    """One number, and why it is that number."""
+
+    value: T
+    source: Text
+    mark: Mark
+
+
+def constants(part: Part, prefix: str = "") -> Iterator[tuple[str, Constant[Any]]]:
+    """All constants below ``part`` with their key paths, in the order of the models."""
+    for name in type(part).model_fields:
+        value = getattr(part, name)
+        if isinstance(value, Constant):
+            yield f"{prefix}{name}", value
+        elif isinstance(value, Part):
+            yield from constants(value, f"{prefix}{name}.")
+        elif isinstance(value, dict):
+            for key, item in value.items():
+                if isinstance(item, Part):
+                    yield from constants(item, f"{prefix}{name}.{key}.")
+
+
+class Nand(Part):
+    """NAND part: geometry of a LUN and times; names as in ``rtl.contract.nand_part``."""
+
+    page: Constant[Size]
+    spare: Constant[Size]
+    pages_per_block: Constant[Positive]
+    blocks_per_lun: Constant[Positive]
+    luns: Constant[Positive]
+    t_r: Constant[Time]
+    t_wc: Constant[Time]
+    t_wp: Constant[Time]
+    t_wh: Constant[Time]
+    t_cs: Constant[Time]
+    t_ch: Constant[Time]
+    t_cals: Constant[Time]
+    t_cah: Constant[Time]
+    t_wb: Constant[Time]
+    t_rr: Constant[Time]
+    t_whr: Constant[Time]
+    t_ccs: Constant[Time]
+    t_rhw: Constant[Time]
+    t_rpre: Constant[Time]
+    t_rpst: Constant[Time]
+    t_dqsre: Constant[Time]
+    poll_first: Constant[Time]
+    poll_period: Constant[Time]
+
+
+class FlashArray(Part):
+    """Channels and the units behind them."""
+
+    channels: Constant[Positive]
+    ways: Constant[Positive]
+    rate: Constant[Transfers]
+    """Of a channel's 8-bit bus."""
+    clock: Constant[Frequency]
+    """Of the channel controller."""
+    landing_slots: Constant[Positive]
+
+
+class PageFormat(Part):
+    """Codewords of a page."""
+
+    lba: Constant[Size]
+    chunk: Constant[Size]
+    field_bits: Constant[Positive]
+    corrected_bits: Constant[Positive]
+
+
+class Loads(Part):
+    """Latency of a load by what it touches. Stores are posted."""
+
+    stack: Constant[Time]
+    table: Constant[Time]
+    """Maps, queues and lists of the firmware."""
+    page_buffer: Constant[Time]
+    """Buffered pages and pending subgraphs."""
+    registers: Constant[Time]
+    """Of the flash controllers, the NVMe front end and the DMA engine."""
+
+
+class Core(Part):
+    """One embedded core."""
+
+    clock: Constant[Frequency]
+    issue_rate: Constant[Ratio]
+    """Instructions a cycle while no load waits."""
+    poll: Constant[Cycles]
+    """The polling loop finds one task queue empty."""
+    loads: Loads
+
+
+class Binding(Part):
+    """The core of each task of the firmware."""
+
+    front_end: Constant[Text]
+    isp_control: Constant[Text]
+    translate: Constant[Text]
+    flash_issue: Constant[Text]
+    flash_completion: Constant[Text]
+    gather: Constant[Text]
+    write_back: Constant[Text]
+    block_io: Constant[Text]
+
+
+class Firmware(Part):
+    """Embedded cores, and what the firmware keeps."""
+
+    cores: dict[Text, Core] = Field(min_length=1)
+    binding: Binding
+    page_buffer: Constant[Size]
+    page_jobs: Constant[Positive]
+    """Page reads and gathers that it keeps track of at a time."""
+    subgraph_buffer: Constant[Size]
+    """Room for pending subgraphs."""
+    body_pieces_ahead: Constant[Positive]
+    """DMA descriptors of an NS_config body in flight before they are parsed."""
+    list_pages: Constant[Positive]
+    """Further segment list pages that one command may chain."""
+
+
+class Nvme(Part):
+    """What the device says of itself."""
+
+    command_slots: Constant[Positive]
+    """Commands that it works on at a time."""
+    queue_entries: Constant[Positive]
+    """Of the submission and of the completion queue."""
+    transfer_limit: Constant[Size]
+    """Largest data transfer of one command (MDTS)."""
+
+
+class DmaEngine(Part):
+    """Data movement between the SSD's DRAM and its PCIe link."""
+
+    setup: Constant[Time]
+    """Of one descriptor, one at a time."""
+    slots: Constant[Positive]
+    """Descriptors in flight."""
+    descriptor: Constant[Size]
+    """Largest transfer of one descriptor."""
+
+
+class Link(Part):
+    """One PCIe link, alike in both directions."""
+
+    rate: Constant[Bandwidth]
+    """On the wire after line coding, headers included."""
+    latency: Constant[Time]
+    max_payload: Constant[Size]
+    header: Constant[Size]
+    """Framing, sequence number, header and CRC of a transaction-layer packet."""
+    max_read_request: Constant[Size]
+    read_completion: Constant[Size]
+    """Payload of one completion packet of a read."""
+
+
+class _Device(Part):
+    title: Text
+    sources: dict[str, Text]
+    """What each tag at the beginning of a constant's source stands for."""
+
+    @model_validator(mode="after")
+    def _sources_known(self) -> Self:
+        for key, constant in constants(self):
+            tag = constant.source.partition(":")[0]
+            if constant.mark not in FREE_MARKS and tag not in self.sources:
+                raise ValueError(
+                    f"must name in sources what each {constant.mark} constant is from; "
+                    f"{key} begins with {tag!r}"
+                )
+        return self
+
+
+class SsdPlatform(_Device):
+    """An SSD."""
+
+    part: Literal["ssd"]
+    nand: Nand
+    flash: FlashArray
+    page_format: PageFormat
+    firmware: Firmware
+    nvme: Nvme
+    dma: DmaEngine
+    dram_rate: Constant[Bandwidth]
+    pcie: Link
+
+
+class FpgaDram(Part):
+    """The card's DRAM; names as in ``rtl.contract.dram``."""
+
+    banks: Constant[Positive]
+    row: Constant[Size]
+    t_beat: Constant[Time]
+    t_cl: Constant[Time]
+    t_cwl: Constant[Time]
+    t_rcd: Constant[Time]
+    t_rp: Constant[Time]
+    t_ras: Constant[Time]
+    t_rtp: Constant[Time]
+    t_wr: Constant[Time]
+    t_rrd: Constant[Time]
+    t_faw: Constant[Time]
+    t_refi: Constant[Time]
+    t_rfc: Constant[Time]
+    t_controller: Constant[Time]
+
+
+class FpgaPlatform(_Device):
+    """An FPGA card with the gather unit, beside an SSD on one PCIe switch."""
+
+    part: Literal["fpga"]
+    clock: Constant[Frequency]
+    window: Constant[Size]
+    """Of the card's DRAM, reachable by peers."""
+    outstanding_reads: Constant[Positive]
+    stage_slots: Constant[Positive]
+    stage_slot: Constant[Size]
+    kernel_launch: Constant[Time]
+    dram: FpgaDram
+    p2p: Link
+    pcie: Link
+
+
+class HostPlatform(_Device):
+    """CPU costs of the host's half of each system."""
+
+    part: Literal["host"]
+    submit: Constant[Time]
+    """One NVMe command: system call, block layer or ioctl, queue entry, PRPs."""
+    interrupt: Constant[Time]
+    """One interrupt."""
+    complete: Constant[Time]
+    """One completion entry."""
+    key: Constant[Time]
+    """The key of one list."""
+    draw: Constant[Time]
+    """One position."""
+    build_target: Constant[Time]
+    """One target's row pointers, and its body entry or descriptor."""
+    map_block: Constant[Time]
+    """The block of one position, and its place in the card's window."""
+    parse_target: Constant[Time]
+    """One target's count in a result."""
+    parse_id: Constant[Time]
+    """One id of a result."""
+
+
+Platform = SsdPlatform | FpgaPlatform | HostPlatform
