@@ -1,0 +1,174 @@
+"""The FPGA card: its DRAM window behind PCIe, and the host's control of the gather unit."""
+
+from collections.abc import Generator
+from typing import Any, Protocol
+
+from cosim.links import PcieLink
+from rtl.contract.kernel import P2P_BASE, BusError, Cause, Kernel, latest
+
+__all__ = ["CardWindow", "FpgaPort", "GatherPort"]
+
+LAUNCH_BYTES = 16
+"""A ``GatherLaunch``, written to the unit's registers."""
+INTERRUPT_BYTES = 4
+
+
+class GatherPort(Protocol):
+    """The gather unit with its DRAM, in RTL; ``cosim.units`` has it."""
+
+    def stage(self, address: int, data: bytes, cause: Cause, *, request: int = 0) -> Any:
+        """SimPy event, whose value is the Cause of the data's being in DRAM."""
+
+    def launch(self, descriptor_address: int, count: int, cause: Cause, *, request: int = 0) -> Any:
+        """SimPy event; its value has ``words`` (a buffer), ``status`` and ``cause``."""
+
+
+class CardWindow:
+    """The card's DRAM as PCIe writes reach it, at offsets from 0.
+
+    Parameters
+    ----------
+    gather : GatherPort
+        Takes the bytes into DRAM.
+    window_bytes : int
+        Size of the DRAM window.
+    piece_bytes : int
+        Most bytes that one staging request takes (a slot of the staging memory).
+    port_bytes : int
+        Width of the DRAM's port: offsets and lengths are multiples of it.
+
+    Raises
+    ------
+    ValueError
+        If a size is not a positive multiple of ``port_bytes``.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        gather: GatherPort,
+        *,
+        window_bytes: int,
+        piece_bytes: int = 4096,
+        port_bytes: int = 64,
+    ) -> None:
+        for name, value in (("window_bytes", window_bytes), ("piece_bytes", piece_bytes)):
+            if value < 1 or value % port_bytes:
+                raise ValueError(f"{name} must be a positive multiple of {port_bytes}, not {value}")
+        self.window_bytes = window_bytes
+        self.piece_bytes = piece_bytes
+        self._kernel = kernel
+        self._gather = gather
+        self._port_bytes = port_bytes
+
+    def check(self, offset: int, length: int) -> None:
+        if length < 1 or offset < 0 or offset + length > self.window_bytes:
+            raise BusError(
+                f"Card access must lie in its window of {self.window_bytes} bytes, "
+                f"not {length} bytes at {offset}"
+            )
+        if offset % self._port_bytes or length % self._port_bytes:
+            raise BusError(
+                f"Card access must be of whole words of {self._port_bytes} bytes, "
+                f"not {length} bytes at {offset}"
+            )
+
+    def write(
+        self, offset: int, data: bytes, cause: Cause, *, request: int = 0
+    ) -> Generator[Any, Any, Cause]:
+        """Stage bytes that have just arrived; returns when the last of them is in DRAM.
+
+        All pieces are handed over at once; the unit takes as many as it has slots.
+        """
+        self.check(offset, len(data))
+        pieces = [
+            self._gather.stage(
+                offset + start, data[start : start + self.piece_bytes], cause, request=request
+            )
+            for start in range(0, len(data), self.piece_bytes)
+        ]
+        yield self._kernel.env.all_of(pieces)
+        return latest(piece.value for piece in pieces)
+
+
+class FpgaPort:
+    """The card as the host sees it; see ``rtl.contract.kernel.FpgaPort``.
+
+    Parameters
+    ----------
+    link : PcieLink
+        Between host and card.
+    launch_ps : int
+        Host software of one kernel launch, before its registers are written.
+    """
+
+    p2p_base = P2P_BASE
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        link: PcieLink,
+        gather: GatherPort,
+        window: CardWindow,
+        *,
+        launch_ps: int,
+    ) -> None:
+        if launch_ps < 0:
+            raise ValueError(f"launch_ps must not be negative, not {launch_ps!r}")
+        self.window_bytes = window.window_bytes
+        self._kernel = kernel
+        self._link = link
+        self._gather = gather
+        self._window = window
+        self._launch_ps = launch_ps
+
+    def write(
+        self, address: int, data: bytes, cause: Cause, *, request: int = 0, kind: str = "descriptor"
+    ) -> Generator[Any, Any, Cause]:
+        """Copy host to card; a piece is staged while the next is on the link."""
+        self._window.check(address, len(data))
+        down, size = self._link.down, self._window.piece_bytes
+        landings = []
+        for start in range(0, len(data), size):
+            piece = data[start : start + size]
+            overhead = down.parameters.write_overhead(len(piece))
+            cause = yield from down.occupy(len(piece), overhead, cause, request=request, kind=kind)
+            landing = self._land(address + start, piece, cause, request, kind)
+            landings.append(self._kernel.env.process(landing))
+        yield self._kernel.env.all_of(landings)
+        return latest(landing.value for landing in landings)
+
+    def _land(
+        self, address: int, piece: bytes, cause: Cause, request: int, kind: str
+    ) -> Generator[Any, Any, Cause]:
+        cause = yield from self._link.down.fly(cause, request=request, kind=kind)
+        return (yield from self._window.write(address, piece, cause, request=request))
+
+    def launch(
+        self, descriptor_address: int, count: int, cause: Cause, *, request: int = 0
+    ) -> Generator[Any, Any, tuple[int, Any, Cause]]:
+        """Launch software, register write, the unit's run, and its interrupt."""
+        start_ps = int(self._kernel.env.now)
+        yield self._kernel.env.timeout(self._launch_ps)
+        cause = self._kernel.record(
+            "fpga.launch",
+            "fpga.launch",
+            start_ps,
+            int(self._kernel.env.now),
+            cause,
+            request=request,
+        )
+        down, up = self._link.down, self._link.up
+        cause = yield from down.write(LAUNCH_BYTES, cause, request=request, kind="launch")
+        result = yield self._gather.launch(descriptor_address, count, cause, request=request)
+        cause = yield from up.write(
+            INTERRUPT_BYTES, result.cause, request=request, kind="interrupt"
+        )
+        return int(result.status), result, cause
+
+    def fetch(
+        self, results: Any, cause: Cause, *, request: int = 0
+    ) -> Generator[Any, Any, tuple[bytes, Cause]]:
+        data = bytes(results.words)
+        cause = yield from self._link.up.write(len(data), cause, request=request, kind="result")
+        return data, cause

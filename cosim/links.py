@@ -1,0 +1,278 @@
+"""PCIe links between host, SSD and FPGA card, and the ports that stand on them.
+
+A link has two directions, each a resource that one packet stream holds at a time. Moving n bytes
+takes ceil(n / max payload) packets, each with its header, at the link's rate; then the bytes fly
+for the link's latency, which holds nothing. So a transfer is two spans: the direction's own (stage
+and unit ``pcie.ssd.up``, ``pcie.ssd.down``, ...) and the flight (stage ``pcie.ssd.latency``, unit
+``pcie.ssd.up.flight``, ...).
+"""
+
+from collections.abc import Generator
+from dataclasses import dataclass, fields
+from typing import Any, Protocol
+
+import simpy
+
+from cosim.host_memory import HostMemory
+from rtl.contract.kernel import P2P_BASE, BusError, Cause, Kernel
+
+__all__ = ["CardMemory", "DevicePort", "Direction", "HostPort", "LinkParameters", "PcieLink"]
+
+PS_PER_SECOND = 10**12
+DOORBELL_BYTES = 4
+INTERRUPT_BYTES = 4
+"""An MSI-X message is a posted write of one 32-bit word."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkParameters:
+    """One PCIe link, alike in both directions; the values, with sources, are in platform files.
+
+    Raises
+    ------
+    ValueError
+        If a number is not a positive integer (``header_bytes`` may be 0).
+    """
+
+    bytes_per_second: int
+    """On the wire after line coding, headers included."""
+    latency_ps: int
+    """Last byte sent to last byte acted upon, one way."""
+    max_payload_bytes: int
+    """Of a write packet."""
+    header_bytes: int
+    """Framing, sequence number, header and CRC of any packet."""
+    read_request_bytes: int
+    """Most bytes that one read request asks for."""
+    read_completion_bytes: int
+    """Payload of one completion packet of a read."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            least = 0 if field.name == "header_bytes" else 1
+            if not isinstance(value, int) or value < least:
+                raise ValueError(
+                    f"{field.name} must be an integer of at least {least}, not {value!r}"
+                )
+
+    def duration_ps(self, length: int) -> int:
+        """Time of ``length`` bytes, headers included, on the wire; rounded up."""
+        return -(-length * PS_PER_SECOND // self.bytes_per_second)
+
+    def write_overhead(self, length: int) -> int:
+        """Header bytes of a write of ``length`` bytes."""
+        return -(-length // self.max_payload_bytes) * self.header_bytes
+
+    def request_overhead(self, length: int) -> int:
+        """Bytes of the read requests for ``length`` bytes, all of them headers."""
+        return -(-length // self.read_request_bytes) * self.header_bytes
+
+    def completion_overhead(self, length: int) -> int:
+        """Header bytes of the completions of a read of ``length`` bytes."""
+        return -(-length // self.read_completion_bytes) * self.header_bytes
+
+
+class Direction:
+    """One direction of a link: first come, first served, in order.
+
+    Parameters
+    ----------
+    link : str
+        Name of the link, for the flight's stage: ``pcie.ssd``.
+    name : str
+        Name of this direction: ``pcie.ssd.up``.
+    """
+
+    def __init__(self, kernel: Kernel, parameters: LinkParameters, link: str, name: str) -> None:
+        self.parameters = parameters
+        self._kernel = kernel
+        self._wire = kernel.resource(name)
+        self._latency_stage = f"{link}.latency"
+
+    def occupy(
+        self, payload_bytes: int, overhead_bytes: int, cause: Cause, *, request: int, kind: str
+    ) -> Generator[Any, Any, Cause]:
+        """Hold the wire for that many bytes; returns as the last one leaves."""
+        return self._wire.use(
+            self._wire.name,
+            self.parameters.duration_ps(payload_bytes + overhead_bytes),
+            cause,
+            request=request,
+            payload_bytes=payload_bytes,
+            overhead_bytes=overhead_bytes,
+            kind=kind,
+        )
+
+    def fly(self, cause: Cause, *, request: int, kind: str) -> Generator[Any, Any, Cause]:
+        """From the last byte's leaving to its effect at the other end."""
+        start_ps = int(self._kernel.env.now)
+        yield self._kernel.env.timeout(self.parameters.latency_ps)
+        return self._kernel.record(
+            f"{self._wire.name}.flight",
+            self._latency_stage,
+            start_ps,
+            int(self._kernel.env.now),
+            cause,
+            request=request,
+            kind=kind,
+        )
+
+    def write(
+        self, length: int, cause: Cause, *, request: int, kind: str
+    ) -> Generator[Any, Any, Cause]:
+        """Posted write of ``length`` bytes; returns when it has taken effect."""
+        overhead = self.parameters.write_overhead(length)
+        cause = yield from self.occupy(length, overhead, cause, request=request, kind=kind)
+        return (yield from self.fly(cause, request=request, kind=kind))
+
+
+class PcieLink:
+    """A full-duplex link; ``up`` leads to the host, ``down`` to the device."""
+
+    def __init__(self, kernel: Kernel, name: str, parameters: LinkParameters) -> None:
+        self.up = Direction(kernel, parameters, name, f"{name}.up")
+        self.down = Direction(kernel, parameters, name, f"{name}.down")
+
+
+class CardMemory(Protocol):
+    """What peer-to-peer writes reach; see ``cosim.fpga_card``."""
+
+    def check(self, offset: int, length: int) -> None:
+        """Raise :exc:`BusError` unless the window holds the whole range."""
+
+    def write(
+        self, offset: int, data: bytes, cause: Cause, *, request: int = 0
+    ) -> Generator[Any, Any, Cause]:
+        """Bring bytes that have arrived at the card into its DRAM."""
+
+
+class DevicePort:
+    """The PCIe world as the SSD sees it; see ``rtl.contract.kernel.DevicePort``.
+
+    An address is checked before anything is sent, so that a :exc:`BusError` costs no time. A read
+    sends all of its requests, then its completions come down in one piece.
+
+    Parameters
+    ----------
+    link : PcieLink
+        Between SSD and host.
+    memory : HostMemory
+        Below ``P2P_BASE``.
+    peer : Direction, optional
+        The way of peer-to-peer writes, from SSD to card.
+    card : CardMemory, optional
+        At ``P2P_BASE`` and above; given exactly if ``peer`` is.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        link: PcieLink,
+        memory: HostMemory,
+        *,
+        peer: Direction | None = None,
+        card: CardMemory | None = None,
+    ) -> None:
+        if (peer is None) != (card is None):
+            raise ValueError("peer and card must be given together, not one of them alone")
+        self.doorbells = simpy.Store(kernel.env)
+        """Doorbell writes that have arrived."""
+        self.interrupts = simpy.Store(kernel.env)
+        """Interrupts that have reached the host."""
+        self._kernel = kernel
+        self._link = link
+        self._memory = memory
+        self._peer = peer
+        self._card = card
+
+    def read(
+        self, address: int, length: int, cause: Cause, *, request: int = 0, kind: str = "data"
+    ) -> Generator[Any, Any, tuple[bytes, Cause]]:
+        _check_length(length)
+        self._memory.check(address, length)
+        up, down = self._link.up, self._link.down
+        asked = up.parameters.request_overhead(length)
+        cause = yield from up.occupy(0, asked, cause, request=request, kind=kind)
+        cause = yield from up.fly(cause, request=request, kind=kind)
+        data = self._memory.load(address, length)
+        overhead = down.parameters.completion_overhead(length)
+        cause = yield from down.occupy(length, overhead, cause, request=request, kind=kind)
+        cause = yield from down.fly(cause, request=request, kind=kind)
+        return data, cause
+
+    def write(
+        self, address: int, data: bytes, cause: Cause, *, request: int = 0, kind: str = "data"
+    ) -> Generator[Any, Any, Cause]:
+        _check_length(len(data))
+        if address >= P2P_BASE:
+            return (yield from self._write_peer(address, data, cause, request, kind))
+        self._memory.check(address, len(data))
+        cause = yield from self._link.up.write(len(data), cause, request=request, kind=kind)
+        self._memory.store(address, data)
+        return cause
+
+    def _write_peer(
+        self, address: int, data: bytes, cause: Cause, request: int, kind: str
+    ) -> Generator[Any, Any, Cause]:
+        if self._peer is None or self._card is None:
+            raise BusError(
+                f"Peer-to-peer write at {address:#x} must reach a card, but there is none"
+            )
+        offset = address - P2P_BASE
+        self._card.check(offset, len(data))
+        cause = yield from self._peer.write(len(data), cause, request=request, kind=kind)
+        return (yield from self._card.write(offset, data, cause, request=request))
+
+    def interrupt(self, cause: Cause, *, request: int = 0) -> None:
+        self._kernel.env.process(self._interrupt(cause, request))
+
+    def _interrupt(self, cause: Cause, request: int) -> Generator[Any, Any, None]:
+        up = self._link.up
+        cause = yield from up.write(INTERRUPT_BYTES, cause, request=request, kind="interrupt")
+        self.interrupts.put(cause)
+
+    def next_doorbell(self) -> Any:
+        return self.doorbells.get()
+
+
+class HostPort:
+    """The SSD as the host sees it; see ``rtl.contract.kernel.HostPort``.
+
+    The store of a doorbell costs the core nothing here: it retires into a write buffer, and its
+    instruction is part of what the driver's submission costs.
+    """
+
+    def __init__(
+        self, kernel: Kernel, memory: HostMemory, link: PcieLink, device: DevicePort
+    ) -> None:
+        self.memory = memory
+        self._kernel = kernel
+        self._link = link
+        self._device = device
+
+    def doorbell(
+        self, offset: int, value: int, cause: Cause, *, request: int = 0
+    ) -> Generator[Any, Any, Cause]:
+        if offset < 0 or offset % 4 or not 0 <= value < 1 << 32:
+            raise ValueError(
+                f"Doorbell must be a 32-bit value at a multiple of 4, not {value} at {offset}"
+            )
+        self._kernel.env.process(self._doorbell(offset, value, cause, request))
+        yield from ()
+        return cause
+
+    def _doorbell(
+        self, offset: int, value: int, cause: Cause, request: int
+    ) -> Generator[Any, Any, None]:
+        down = self._link.down
+        cause = yield from down.write(DOORBELL_BYTES, cause, request=request, kind="doorbell")
+        self._device.doorbells.put((offset, value, cause))
+
+    def next_interrupt(self) -> Any:
+        return self._device.interrupts.get()
+
+
+def _check_length(length: int) -> None:
+    if length < 1:
+        raise ValueError(f"A DMA transfer must be of at least one byte, not {length}")
