@@ -1,0 +1,237 @@
+"""The flash-channel controller: commands in, ONFI bus cycles, page data and completions out."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.contract.channel import (
+    STAMP_BITS,
+    ChannelCommand,
+    ChannelCompletion,
+    ChannelCounters,
+)
+from rtl.contract.onfi import COLUMN_CYCLES, ROW_CYCLES, StatusBit, row_bits
+from rtl.nand.arbiter import BusArbiter
+from rtl.nand.command_cycles import BusOperationKind
+from rtl.nand.completion import CompletionRecord
+from rtl.nand.counters import EventCounters
+from rtl.nand.lun_table import LunTable
+from rtl.nand.phy import PhySignature
+from rtl.nand.sequencer import BusSequencer
+from rtl.nand.timing import BusTiming
+
+__all__ = ["FlashChannelController", "data_word"]
+
+NEVER = (1 << STAMP_BITS) - 1
+
+
+def data_word(phases, slots):
+    """Layout of the data stream: bytes, phase 0 lowest; the landing slot; end of the transfer."""
+    return data.StructLayout(
+        {"word": 8 * phases, "slot": range(max(2, slots)), "last": 1}
+    )
+
+
+class FlashChannelController(wiring.Component):
+    """Reads pages from the dies of one channel, each die sensing while others use the bus.
+
+    One state machine owns the bus and decides when it is idle: first the 00h-30h of a LUN with a
+    command and nothing to do, then a status poll that is due, then the transfer of a ready LUN if
+    a landing slot is free; within each, round robin over the LUNs (way * luns + lun). A command
+    holds its LUN until its transfer is decided; a second one may wait behind it. With one LUN a
+    way ready is read from R/B#, else from 78h polls. Completions come in the order of the
+    transfers; a refused command (see :class:`CommandIntake`) completes with ``BAD_COMMAND`` and
+    touches nothing. Every wait is kept against ``now``, so the clock may stop while ``quiet``.
+
+    Stamps are edge numbers; ``command`` and ``transfer`` are the edges from which 00h and 05h are
+    on the bus, ``issued`` the later edge at which the die samples the rising WE# of 30h.
+
+    Parameters
+    ----------
+    part : NandPart
+        Geometry and times.
+    period_ps : int
+        Clock period, even.
+    ways : int
+        Ways of the channel.
+    phases : int
+        Bytes a clock on the bus: 1, 2 or 4.
+    slots : int
+        Landing slots.
+
+    Members
+    -------
+    now : In(48)
+        Number of the edge that ends this clock.
+    commands : In(stream.Signature(ChannelCommand))
+    data : Out(stream.Signature(data_word(...), always_ready=True))
+        Bursts never pause: a free landing slot has room for all of a transfer.
+    completions : Out(stream.Signature(ChannelCompletion))
+        Offered in the clock after the transfer's last word.
+    landing_ready : In(slots)
+        Free landing slots; the lowest is used.
+    landing_take : Out(slots)
+        Strobe: the slot is taken by the transfer that was decided in this clock.
+    phy : Out(PhySignature)
+    quiet : Out(1)
+        No edge before ``wake_edge`` would change anything while the inputs stay.
+    wake_edge : Out(48)
+        The next deadline; all ones if there is none.
+    counters : Out(ChannelCounters)
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a period, ways, phases or slots out of range, or a part whose pages cannot be addressed.
+    """
+
+    def __init__(self, part, *, period_ps, ways, phases=2, slots=2):
+        if not isinstance(slots, int) or not 1 <= slots <= 256:
+            raise ValueError(f"Slots must be an integer from 1 to 256, not {slots!r}")
+        if part.luns > 256 or row_bits(part) + (part.luns - 1).bit_length() > 8 * ROW_CYCLES:
+            raise ValueError(
+                f"Rows and LUNs must fit in {8 * ROW_CYCLES} address bits, "
+                f"not {part.rows} rows of {part.luns} LUNs"
+            )
+        if part.raw_page_bytes > 1 << 8 * COLUMN_CYCLES:
+            raise ValueError(
+                f"A page must be at most {1 << 8 * COLUMN_CYCLES} bytes, not {part.raw_page_bytes}"
+            )
+        self._part = part
+        self._timing = BusTiming(part, period_ps)
+        self._ways = ways
+        self._phases = phases
+        self._slots = slots
+        super().__init__(
+            {
+                "now": In(STAMP_BITS),
+                "commands": In(stream.Signature(ChannelCommand)),
+                "data": Out(stream.Signature(data_word(phases, slots), always_ready=True)),
+                "completions": Out(stream.Signature(ChannelCompletion)),
+                "landing_ready": In(slots),
+                "landing_take": Out(slots),
+                "phy": Out(PhySignature(ways, phases)),
+                "quiet": Out(1),
+                "wake_edge": Out(STAMP_BITS, init=NEVER),
+                "counters": Out(ChannelCounters),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.table = table = LunTable(self._part, self._timing, self._ways)
+        m.submodules.arbiter = arbiter = BusArbiter(self._ways * self._part.luns)
+        m.submodules.bus = bus = BusSequencer(self._timing, self._ways, self._phases)
+        m.submodules.record = record = CompletionRecord()
+        m.submodules.events = events = EventCounters()
+        wiring.connect(m, wiring.flipped(self.commands), table.commands)
+        wiring.connect(m, wiring.flipped(self.completions), record.completions)
+        wiring.connect(m, wiring.flipped(self.phy), bus.phy)
+        m.d.comb += [table.now.eq(self.now), table.rb_n.eq(self.phy.rb_n)]
+        m.d.comb += [record.now.eq(self.now), self.counters.eq(events.counters)]
+        kind = Signal(BusOperationKind)
+        self._decide(m, table, arbiter, bus, record, kind)
+        self._follow(m, table, bus, record, kind)
+        self._transfer(m, table, bus, record, kind)
+        is_blocked = Signal()
+        was_blocked = Signal()
+        m.d.comb += is_blocked.eq(
+            bus.idle & ~arbiter.valid & table.transfers.any() & ~self.landing_ready.any()
+        )
+        m.d.sync += was_blocked.eq(is_blocked)
+        m.d.comb += [
+            self.quiet.eq(
+                bus.idle
+                & ~arbiter.valid
+                & ~self.commands.valid
+                & ~record.busy
+                & ~record.refused_valid
+                & ~table.is_changing
+                & (is_blocked == was_blocked)
+            ),
+            self.wake_edge.eq(table.wake_edge),
+        ]
+        self._count(m, table, arbiter, bus, record, events)
+        m.d.comb += events.strobes.landing_full.eq(is_blocked & ~was_blocked)
+        return m
+
+    def _decide(self, m, table, arbiter, bus, record, kind):
+        """Give the idle bus to a LUN, and remember to whom."""
+        luns = self._part.luns
+        m.d.comb += [
+            arbiter.reads.eq(table.reads),
+            arbiter.polls.eq(table.polls),
+            arbiter.serve.eq(bus.idle),
+            table.index.eq(arbiter.index),
+            bus.start.eq(bus.idle & arbiter.valid),
+            bus.operation.kind.eq(arbiter.kind),
+            bus.operation.row.eq(table.context.row),
+            bus.operation.column.eq(table.context.column),
+            bus.length.eq(table.context.length),
+            bus.way.eq(arbiter.index // luns),
+        ]
+        with m.If(self.landing_ready.any() & ~record.busy):
+            m.d.comb += arbiter.transfers.eq(table.transfers)
+        with m.If(bus.start):
+            m.d.sync += [kind.eq(arbiter.kind), table.current.eq(arbiter.index)]
+            m.d.comb += table.poll.eq(arbiter.kind == BusOperationKind.POLL)
+            m.d.comb += table.take.eq(arbiter.kind == BusOperationKind.TRANSFER)
+
+    def _follow(self, m, table, bus, record, kind):
+        """Tell the LUN's slot what became of its 30h or its poll."""
+        command_edge = Signal(STAMP_BITS)
+        with m.If(bus.began):
+            m.d.sync += command_edge.eq(self.now)
+        m.d.comb += [
+            table.command_edge.eq(command_edge),
+            table.issue.eq(bus.latched & (kind == BusOperationKind.READ)),
+            table.status_valid.eq(bus.valid & bus.last & (kind == BusOperationKind.POLL)),
+            table.status_ready.eq((bus.word[:8] & StatusBit.RDY).any()),
+            record.began.eq(bus.began & (kind == BusOperationKind.TRANSFER)),
+        ]
+
+    def _transfer(self, m, table, bus, record, kind):
+        """Choose the landing slot, pass the words on, and complete."""
+        slot = Signal(range(max(2, self._slots)))
+        chosen = Signal.like(slot)
+        with m.If(table.take):
+            m.d.comb += self.landing_take.eq(1 << chosen)
+            m.d.sync += slot.eq(chosen)
+        for number in reversed(range(self._slots)):
+            with m.If(self.landing_ready[number]):
+                m.d.comb += chosen.eq(number)
+        m.d.comb += [
+            # The ECC decoder goes here, between the captured words and the data stream: it takes
+            # codewords as they come, hands on their data, and gives ``status`` and ``corrected``
+            # to the completion.
+            self.data.valid.eq(bus.valid & (kind == BusOperationKind.TRANSFER)),
+            self.data.payload.word.eq(bus.word),
+            self.data.payload.slot.eq(slot),
+            self.data.payload.last.eq(bus.last),
+            record.start.eq(table.take),
+            record.context.eq(table.context),
+            record.stamps.eq(table.stamps),
+            record.ready_edge.eq(table.ready_edge),
+            record.poll_count.eq(table.poll_count),
+            record.slot.eq(chosen),
+            record.ended.eq(self.data.valid & self.data.payload.last),
+            record.refused_valid.eq(table.refused_valid),
+            record.refused_tag.eq(table.refused_tag),
+            record.refused_edge.eq(table.refused_edge),
+            table.refused_taken.eq(record.refused_taken),
+        ]
+
+    def _count(self, m, table, arbiter, bus, record, events):
+        expected = Signal(STAMP_BITS, init=NEVER)
+        m.d.sync += expected.eq(self.now + 1)
+        m.d.comb += [
+            events.strobes.commands.eq(table.accepted),
+            events.strobes.bad_commands.eq(record.refused_taken),
+            events.strobes.polls.eq(table.poll),
+            events.strobes.polls_busy.eq(table.status_valid & ~table.status_ready),
+            events.strobes.transfers.eq(table.take),
+            events.strobes.ties.eq(bus.start & arbiter.is_tie),
+            events.strobes.class_conflicts.eq(bus.start & arbiter.is_conflict),
+            events.strobes.pending_full.eq(table.is_second),
+            events.strobes.clock_stops.eq((expected != NEVER) & (self.now != expected)),
+        ]

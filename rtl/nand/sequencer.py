@@ -1,0 +1,123 @@
+"""The state machine that owns the bus: one operation from CE# low to CE# high and turned round."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.nand.burst import ReadBurst, ReadCapture
+from rtl.nand.command_cycles import BusOperation, BusOperationKind, CommandCycles
+from rtl.nand.phy import PhySignature
+
+__all__ = ["STATUS_BYTES", "BusSequencer"]
+
+STATUS_BYTES = 2
+"""The status byte comes on every edge, and a DDR burst is even: it is read twice."""
+
+
+class BusSequencer(wiring.Component):
+    """Executes bus operations, one at a time, with CE# high between them.
+
+    An operation ends when CE# is high, the bus has turned round and its last word is captured.
+
+    Parameters
+    ----------
+    timing : BusTiming
+    ways, phases : int
+        As in :class:`PhySignature`.
+
+    Members
+    -------
+    start, operation, way, length : In
+        Strobe, while ``idle``, with what to do; ``length`` counts the bytes of a transfer.
+    idle : Out(1)
+        The next operation may start.
+    began : Out(1)
+        Strobe in the clock before the edge at which the operation's first command is on the bus.
+    latched : Out(1)
+        Strobe in the clock of the edge at which the die latches the last command or address cycle.
+    valid, word, last : Out
+        Captured bytes; they belong to the operation under way.
+    phy : Out(PhySignature)
+    """
+
+    def __init__(self, timing, ways, phases=2):
+        self._timing = timing
+        self._phases = phases
+        super().__init__(
+            {
+                "start": In(1),
+                "operation": In(BusOperation),
+                "way": In(range(ways)),
+                "length": In(16),
+                "idle": Out(1),
+                "began": Out(1),
+                "latched": Out(1),
+                "valid": Out(1),
+                "word": Out(8 * phases),
+                "last": Out(1),
+                "phy": Out(PhySignature(ways, phases)),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.cycles = cycles = CommandCycles(self._timing, self._phases)
+        m.submodules.burst = burst = ReadBurst(self._timing, self._phases)
+        m.submodules.capture = capture = ReadCapture(self._phases)
+        operation = Signal(BusOperation)
+        length = Signal(16)
+        is_burst = Signal()
+        turn = Signal(range(self._timing.turn))
+        m.d.comb += [
+            cycles.operation.eq(operation),
+            is_burst.eq(operation.kind != BusOperationKind.READ),
+            self.began.eq(cycles.began),
+            self.latched.eq(cycles.latched),
+            burst.start.eq(cycles.latched & is_burst),
+            burst.is_status.eq(operation.kind == BusOperationKind.POLL),
+            burst.length.eq(length),
+            capture.start.eq(burst.start),
+            capture.length.eq(length),
+        ]
+        self._connect_pads(m, cycles, burst, capture)
+        with m.FSM():
+            with m.State("IDLE"):
+                m.d.comb += self.idle.eq(1)
+                with m.If(self.start):
+                    m.d.comb += cycles.start.eq(1)
+                    m.d.sync += operation.eq(self.operation)
+                    m.d.sync += length.eq(self.length)
+                    with m.If(self.operation.kind == BusOperationKind.POLL):
+                        m.d.sync += length.eq(STATUS_BYTES)
+                    m.d.sync += self.phy.ce_n.eq(~(1 << self.way))
+                    m.next = "CYCLES"
+            with m.State("CYCLES"), m.If(cycles.done):
+                with m.If(is_burst):
+                    m.next = "BURST"
+                with m.Else():
+                    m.d.sync += self.phy.ce_n.eq(~0)
+                    m.next = "IDLE"
+            with m.State("BURST"), m.If(burst.done):
+                m.d.sync += [self.phy.ce_n.eq(~0), turn.eq(self._timing.turn - 1)]
+                m.next = "TURN"
+            with m.State("TURN"):
+                with m.If(turn != 0):
+                    m.d.sync += turn.eq(turn - 1)
+                with m.Elif(~capture.busy & ~capture.valid):
+                    m.next = "IDLE"
+        return m
+
+    def _connect_pads(self, m, cycles, burst, capture):
+        m.d.comb += [
+            self.phy.cle.eq(cycles.cle),
+            self.phy.ale.eq(cycles.ale),
+            self.phy.we_n.eq(cycles.we_n),
+            self.phy.dq_o.eq(cycles.dq_o),
+            self.phy.dq_oe.eq(cycles.dq_oe),
+            self.phy.re_n.eq(burst.re_n),
+            capture.dq_i.eq(self.phy.dq_i),
+            capture.dqs_i.eq(self.phy.dqs_i),
+            self.valid.eq(capture.valid),
+            self.word.eq(capture.word),
+            self.last.eq(capture.last),
+        ]

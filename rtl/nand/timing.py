@@ -1,0 +1,115 @@
+"""A part's bus times in clocks of one channel, and the waits of the bus machine that keep them."""
+
+from dataclasses import dataclass
+
+from rtl.contract.nand_part import NandPart, cycles
+
+__all__ = ["BusTiming"]
+
+ISSUE_CYCLES = 7
+"""Bus cycles from 00h to 30h, and from 05h to E0h: two commands and five addresses."""
+
+
+@dataclass(frozen=True)
+class BusTiming:
+    """Lengths, in clocks of ``period_ps``, of the phases of a bus operation.
+
+    Every phase begins and ends at a clock edge, so a rule of n clocks is kept by a distance of n
+    edges between two registers' changes, whatever the delay from register to pad.
+
+    Raises
+    ------
+    TypeError
+        If the period is not a positive, even integer of picoseconds.
+    """
+
+    part: NandPart
+    period_ps: int
+
+    def __post_init__(self):
+        if not isinstance(self.period_ps, int) or self.period_ps < 2 or self.period_ps % 2:
+            raise TypeError(
+                f"Period must be a positive, even integer of picoseconds, not {self.period_ps!r}"
+            )
+
+    def _cycles(self, duration_ps):
+        return cycles(duration_ps, self.period_ps)
+
+    @property
+    def low(self):
+        """WE# low, with CLE, ALE and DQ already valid: tWP and tCALS."""
+        return max(self._cycles(self.part.t_wp_ps), self._cycles(self.part.t_cals_ps))
+
+    @property
+    def high(self):
+        """WE# high, with CLE, ALE and DQ still valid: tWH, tCAH, and tWC over both."""
+        return max(
+            self._cycles(self.part.t_wh_ps),
+            self._cycles(self.part.t_cah_ps),
+            self._cycles(self.part.t_wc_ps) - self.low,
+        )
+
+    @property
+    def setup(self):
+        """CE# low before WE# falls: what tCS asks beyond the first WE# low."""
+        return max(1, self._cycles(self.part.t_cs_ps) - self.low)
+
+    @property
+    def tail(self):
+        """WE# high after an operation's last bus cycle: tCH beside the rules of ``high``."""
+        return max(self.high, self._cycles(self.part.t_ch_ps))
+
+    @property
+    def status_gap(self):
+        """Last WE# rising edge of 78h to RE# falling: tWHR."""
+        return max(self._cycles(self.part.t_whr_ps), self.tail + 1)
+
+    @property
+    def data_gap(self):
+        """WE# rising edge of E0h to RE# falling: tCCS, and tRR for all that 05h-E0h leaves of it."""
+        since_ready = self.setup + (ISSUE_CYCLES - 1) * (self.low + self.high) + self.low
+        return max(
+            self._cycles(self.part.t_ccs_ps),
+            self._cycles(self.part.t_rr_ps) - since_ready,
+            self.tail + 1,
+        )
+
+    @property
+    def preamble(self):
+        """RE# low before the first data edge: tRPRE."""
+        return self._cycles(self.part.t_rpre_ps)
+
+    @property
+    def postamble(self):
+        """RE# low, and CE# low, after the last data edge: tRPST, tCH, and the die's last byte."""
+        return max(
+            self._cycles(self.part.t_rpst_ps), self._cycles(self.part.t_ch_ps), self.response
+        )
+
+    @property
+    def turn(self):
+        """CE# high after a burst before the bus counts as idle: the rest of tRHW.
+
+        The last byte leaves in the middle of a clock, so its clock does not count.
+        """
+        return max(1, self._cycles(self.part.t_rhw_ps) - self.postamble - self.setup - 1)
+
+    @property
+    def response(self):
+        """RE# edge to DQS edge: tDQSRE."""
+        return self._cycles(self.part.t_dqsre_ps)
+
+    @property
+    def busy_wait(self):
+        """30h latched to the first look at R/B#: tWB, and the edge that samples its fall."""
+        return self._cycles(self.part.t_wb_ps) + 1
+
+    @property
+    def poll_first(self):
+        """30h latched to the first decision for a poll."""
+        return max(self._cycles(self.part.poll_first_ps), self.busy_wait)
+
+    @property
+    def poll_period(self):
+        """From one decision for a poll of a LUN to the next."""
+        return self._cycles(self.part.poll_period_ps)
