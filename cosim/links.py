@@ -4,7 +4,7 @@ A link has two directions, each a resource that one packet stream holds at a tim
 takes ceil(n / max payload) packets, each with its header, at the link's rate; then the bytes fly
 for the link's latency, which holds nothing. So a transfer is two spans: the direction's own (stage
 and unit ``pcie.ssd.up``, ``pcie.ssd.down``, ...) and the flight (stage ``pcie.ssd.latency``, unit
-``pcie.ssd.up.flight``, ...).
+``pcie.ssd.up.flight``, ...). The packets of one transfer are not interleaved with another's.
 """
 
 from collections.abc import Generator
