@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from cosim.config.build import check_platforms
 from cosim.config.model import Config, Platforms
 from cosim.config.part import Part, nearest, validate
 from cosim.config.platform import FpgaPlatform, HostPlatform, SsdPlatform
@@ -63,7 +64,9 @@ def load_config(path: Path | str) -> LoadedConfig:
         parts[part] = read_yaml(file)
     _override(parts, source, config.platform_overrides)
     platforms = {part: _platform(parts[part], part) for part in parts}
-    return LoadedConfig(config, Platforms.model_construct(**platforms), source)
+    loaded = LoadedConfig(config, Platforms.model_construct(**platforms), source)
+    check_platforms(loaded.platforms, config.systems)
+    return loaded
 
 
 def platform_names() -> list[str]:
@@ -142,4 +145,4 @@ def _constant(values: Any, path: KeyPath, config: YamlSource, here: KeyPath) -> 
         values = values[name]
     if "value" not in values:
         raise config.error(here, f"must name one constant; known are {', '.join(values)}")
-    return values  # type: ignore[no-any-return]
+    return values

@@ -100,6 +100,9 @@ class FlashArray(Part):
     clock: Constant[Frequency]
     """Of the channel controller."""
     landing_slots: Constant[Positive]
+    """Pages that have left the dies of a channel and are not in DRAM yet."""
+    striping: Constant[Text]
+    """``channel``, ``way`` and ``lun``, the one that changes fastest from page to page first."""
 
 
 class PageFormat(Part):

@@ -100,10 +100,10 @@ def _values(
     if isinstance(node, yaml.SequenceNode):
         return [_values(loader, n, (*path, i), file, places) for i, n in enumerate(node.value)]
     if not isinstance(node, yaml.MappingNode):
-        return loader.construct_object(node, deep=True)  # type: ignore[no-untyped-call]
+        return loader.construct_object(node, deep=True)
     values: dict[str, Any] = {}
     for key_node, value_node in node.value:
-        key = loader.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
+        key = loader.construct_object(key_node, deep=True)
         line = key_node.start_mark.line + 1
         if not isinstance(key, str):
             raise UserError(f"{file}:{line}: {dotted(path)} keys must be words, not {key!r}")

@@ -1,0 +1,243 @@
+"""From platforms and systems to the parameter objects of hardware, firmware, host and links."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from cosim.config.model import Platforms, System
+from cosim.config.platform import Constant, Core, FpgaPlatform, HostPlatform, Link, SsdPlatform
+from cosim.config.quantities import FREQUENCY, format_quantity
+from cosim.errors import UserError
+from cosim.links import LinkParameters
+from firmware_model.parameters import (
+    CoreParameters,
+    DmaParameters,
+    FirmwareParameters,
+    NvmeParameters,
+    Task,
+)
+from host.costs import HostCosts
+from rtl.contract.bch import BchCode
+from rtl.contract.dram import DramTimes
+from rtl.contract.nand_part import NandPart
+from rtl.contract.page import PageLayout
+from rtl.contract.striping import Striping
+
+__all__ = [
+    "bch_code",
+    "bus_phases",
+    "check_platforms",
+    "dram_times",
+    "firmware_parameters",
+    "host_costs",
+    "link_parameters",
+    "nand_part",
+    "page_layout",
+    "period_ps",
+    "striping",
+]
+
+
+def period_ps(clock: int) -> int:
+    """Period of a clock of ``clock`` hertz.
+
+    Raises
+    ------
+    ValueError
+        If it is not an even number of picoseconds: clock edges lie on even times.
+    """
+    period, rest = divmod(10**12, clock)
+    if rest or period % 2:
+        raise ValueError(
+            "clock must have a period of an even number of ps, not that of "
+            f"{format_quantity(FREQUENCY, clock)} ({10**12 / clock:.3f} ps)"
+        )
+    return period
+
+
+def bus_phases(ssd: SsdPlatform) -> int:
+    """Transfers of the flash bus in one clock of its controller.
+
+    Raises
+    ------
+    ValueError
+        If they are not 1, 2 or 4.
+    """
+    rate, clock = ssd.flash.rate.value, ssd.flash.clock.value
+    if rate not in (clock, 2 * clock, 4 * clock):
+        raise ValueError(
+            f"flash.rate must be 1, 2 or 4 times flash.clock, not {rate / clock:g} times"
+        )
+    return rate // clock
+
+
+def nand_part(ssd: SsdPlatform, name: str = "nand") -> NandPart:
+    """Geometry and times of the SSD's flash."""
+    nand = ssd.nand
+    times = {
+        f"{key}_ps": getattr(nand, key).value
+        for key in type(nand).model_fields
+        if key.startswith(("t_", "poll_"))
+    }
+    return NandPart(
+        name=name,
+        page_bytes=nand.page.value,
+        spare_bytes=nand.spare.value,
+        pages_per_block=nand.pages_per_block.value,
+        blocks_per_lun=nand.blocks_per_lun.value,
+        luns=nand.luns.value,
+        **times,
+    )
+
+
+def bch_code(ssd: SsdPlatform) -> BchCode:
+    """Code of the flash pages."""
+    form = ssd.page_format
+    return BchCode(
+        m=form.field_bits.value, t=form.corrected_bits.value, chunk_bytes=form.chunk.value
+    )
+
+
+def page_layout(ssd: SsdPlatform) -> PageLayout:
+    """Columns of a flash page."""
+    return PageLayout(
+        page_bytes=ssd.nand.page.value,
+        spare_bytes=ssd.nand.spare.value,
+        chunk_bytes=ssd.page_format.chunk.value,
+        parity_bytes=bch_code(ssd).parity_bytes,
+        lba_bytes=ssd.page_format.lba.value,
+    )
+
+
+def striping(ssd: SsdPlatform) -> Striping:
+    """Where logical pages lie."""
+    return Striping(
+        channels=ssd.flash.channels.value,
+        ways=ssd.flash.ways.value,
+        luns=ssd.nand.luns.value,
+        rows=nand_part(ssd).rows,
+        order=tuple(ssd.flash.striping.value.split()),
+    )
+
+
+def link_parameters(link: Link) -> LinkParameters:
+    """Parameters of one PCIe link."""
+    return LinkParameters(
+        bytes_per_second=link.rate.value,
+        latency_ps=link.latency.value,
+        max_payload_bytes=link.max_payload.value,
+        header_bytes=link.header.value,
+        read_request_bytes=link.max_read_request.value,
+        read_completion_bytes=link.read_completion.value,
+    )
+
+
+def dram_times(fpga: FpgaPlatform) -> DramTimes:
+    """Geometry and times of the card's DRAM."""
+    dram = fpga.dram
+    times = {
+        f"{key}_ps": getattr(dram, key).value
+        for key in type(dram).model_fields
+        if key.startswith("t_")
+    }
+    return DramTimes(banks=dram.banks.value, row_bytes=dram.row.value, **times)
+
+
+def host_costs(host: HostPlatform) -> HostCosts:
+    """CPU costs of the host."""
+    return HostCosts(
+        **{
+            f"{key}_ps": value.value
+            for key in type(host).model_fields
+            if isinstance(value := getattr(host, key), Constant)
+        }
+    )
+
+
+def firmware_parameters(ssd: SsdPlatform, system: System, edge_bytes: int) -> FirmwareParameters:
+    """The SSD's side of one system, for an edge list array of ``edge_bytes``.
+
+    Raises
+    ------
+    ValueError
+        If the page buffer does not hold a page, or the platform contradicts itself.
+    """
+    firmware, layout, places = ssd.firmware, page_layout(ssd), striping(ssd)
+    size = firmware.page_buffer.value
+    if system.page_buffer is not None:
+        size = system.page_buffer.of(edge_bytes)
+    if size < layout.page_bytes:
+        raise ValueError(
+            f"page_buffer must hold at least one page of {layout.page_bytes} bytes, "
+            f"not {size} bytes"
+        )
+    return FirmwareParameters(
+        cores=tuple(_core(name, core) for name, core in firmware.cores.items()),
+        binding={task: getattr(firmware.binding, task.name.lower()).value for task in Task},
+        layout=layout,
+        striping=places,
+        nvme=NvmeParameters(
+            namespace_blocks=places.pages * layout.lbas,
+            transfer_limit_bytes=ssd.nvme.transfer_limit.value,
+            command_slots=ssd.nvme.command_slots.value,
+        ),
+        dma=DmaParameters(
+            setup_ps=ssd.dma.setup.value,
+            slots=ssd.dma.slots.value,
+            descriptor_bytes=ssd.dma.descriptor.value,
+        ),
+        dram_bytes_per_second=ssd.dram_rate.value,
+        page_buffer_pages=size // layout.page_bytes,
+        page_jobs=firmware.page_jobs.value,
+        subgraph_buffer_bytes=firmware.subgraph_buffer.value,
+        body_pieces_ahead=firmware.body_pieces_ahead.value,
+        list_pages=firmware.list_pages.value,
+        sampling_whole_page=system.whole_page,
+        block_read_whole_page=system.whole_page,
+    )
+
+
+def check_platforms(platforms: Platforms, systems: tuple[System, ...]) -> None:
+    """Refuse platforms that contradict themselves, before anything else is done.
+
+    Raises
+    ------
+    UserError
+        Naming the platform and what must hold.
+    """
+    ssd, fpga = platforms.ssd, platforms.fpga
+    with _naming("ssd"):
+        bus_phases(ssd)
+        period_ps(ssd.flash.clock.value)
+        link_parameters(ssd.pcie)
+        for system in systems:
+            # The page buffer's share is of a graph that is not known here; any one will do.
+            firmware_parameters(ssd, system, 1 << 62)
+    with _naming("fpga"):
+        period_ps(fpga.clock.value)
+        dram_times(fpga)
+        link_parameters(fpga.p2p)
+        link_parameters(fpga.pcie)
+    with _naming("host"):
+        host_costs(platforms.host)
+
+
+@contextmanager
+def _naming(part: str) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise UserError(f"platform {part}: {error}") from None
+
+
+def _core(name: str, core: Core) -> CoreParameters:
+    loads: dict[str, Any] = {
+        key: getattr(core.loads, key).value for key in type(core.loads).model_fields
+    }
+    return CoreParameters(
+        name=name,
+        period_ps=period_ps(core.clock.value),
+        issue_rate=core.issue_rate.value,
+        load_ps=loads,
+        poll_cycles=core.poll.value,
+    )
