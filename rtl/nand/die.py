@@ -94,12 +94,15 @@ class NandDie(wiring.Component):
     Raises
     ------
     ValueError
-        If the page is longer than a column address reaches, or the LUNs do not fit the row address.
+        If ``ways`` or ``phases`` is out of range, the page is longer than a column address reaches,
+        or the LUNs do not fit the row address.
     """
 
     def __init__(self, part, *, period_ps, ways, phases=2, emitted=False):
         if not isinstance(ways, int) or not 1 <= ways <= 256:
             raise ValueError(f"Ways must be 1 to 256, not {ways!r}")
+        if phases not in (1, 2):
+            raise ValueError(f"Phases must be 1 or 2, not {phases!r}")
         if part.raw_page_bytes > 1 << COLUMN_BITS:
             raise ValueError(
                 f"Raw page must be at most {1 << COLUMN_BITS} bytes, not {part.raw_page_bytes}"
@@ -112,7 +115,6 @@ class NandDie(wiring.Component):
         self._part = part
         self._period_ps = period_ps
         self._phases = phases
-        self.output = DieOutput(phases=phases, delay=cycles(part.t_dqsre_ps, period_ps))
         words = max(2, -(-part.raw_page_bytes // WORD_BYTES))
         self.pages = [
             SimMemory(depth=words, width=8 * WORD_BYTES, emitted=emitted) for _ in range(part.luns)
@@ -134,7 +136,9 @@ class NandDie(wiring.Component):
         m = Module()
         phy = self.phy
         m.submodules.decoder = decoder = DieDecoder(self._part)
-        m.submodules.output = output = self.output
+        m.submodules.output = output = DieOutput(
+            phases=self._phases, delay=cycles(self._part.t_dqsre_ps, self._period_ps)
+        )
         m.d.comb += [
             decoder.ce_n.eq(phy.ce_n),
             decoder.cle.eq(phy.cle),

@@ -1,0 +1,1 @@
+"""Stimulus and expectation, free of any simulator."""
