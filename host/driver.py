@@ -208,7 +208,7 @@ class NvmeDriver:
     def submit(
         self, command: Command, cause: Cause, *, request: int = 0
     ) -> Generator[Any, Any, tuple[Any, Cause]]:
-        """Queue a command and ring the doorbell; returns (event, cause) without waiting for its end.
+        """Queue a command and ring the doorbell; returns (event, cause), not waiting for its end.
 
         The event's value is a :class:`Completion`.
         """

@@ -29,7 +29,7 @@ from rtl.contract.ns_config import (
 __all__ = ["NsConfig", "Placement", "encode_body", "result_size"]
 
 SLOT_BYTES = byte_size(Segment)
-CRC_OFFSET = 8
+CRC_OFFSET = record_dtype(Header).fields["crc"][1]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from host.errors import ResultError
 from host.graph import Graph
+from host.subgraph import HopResult
 from host.trace import MiniBatch
 from rtl.contract.mixer import list_keys, position_table
 
-__all__ = ["MODES", "HopPlan", "group_bounds", "plan_hop"]
+__all__ = ["MODES", "HopPlan", "check_result", "group_bounds", "plan_hop"]
 
 MODES = ("host", "device")
 """Who draws the positions."""
@@ -88,3 +90,24 @@ def group_bounds(
     Group k has the slots ``bounds[k]`` to ``bounds[k + 1]`` - 1.
     """
     return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])[bounds]
+
+
+def check_result(plan: HopPlan, result: HopResult, nodes: int) -> HopResult:
+    """Return what a device delivered, if it can be what was asked for.
+
+    Raises
+    ------
+    ResultError
+        If a slot has another number of ids than planned, or an id is beyond the graph.
+    """
+    wrong = np.flatnonzero(result.counts != plan.counts)
+    if wrong.size:
+        slot = int(wrong[0])
+        raise ResultError(
+            f"slot {slot} (node {plan.nodes[slot]}) must have {plan.counts[slot]} ids, "
+            f"not {result.counts[slot]}"
+        )
+    beyond = np.flatnonzero(result.ids >= nodes)
+    if beyond.size:
+        raise ResultError(f"ids must be below {nodes}, not {result.ids[beyond[0]]}")
+    return result

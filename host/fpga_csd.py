@@ -1,0 +1,253 @@
+"""Host half of the FPGA-CSD: blocks go from SSD to card peer to peer, the gather unit samples."""
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from host.block_read import page_addresses
+from host.driver import Command, Completion, NvmeDriver, PrpList
+from host.errors import FpgaError, ResultError
+from host.graph import Graph
+from host.ns_config import Placement
+from host.sampler import MODES, HopPlan, check_result, plan_hop
+from host.slots import Slots
+from host.subgraph import HopResult, Subgraph
+from host.trace import MiniBatch
+from host.window import BlockRead, Round, WindowLayout, rounds
+from rtl.contract.codec import record_dtype
+from rtl.contract.gather import GatherMode, GatherStatus, ResultHeader
+from rtl.contract.kernel import Cause, FpgaPort, Kernel, latest
+from rtl.contract.nvme import Opcode
+
+__all__ = ["FpgaCsdHost", "FpgaCsdParameters", "decode_launch"]
+
+CARD_GRAIN = 64
+"""Copies to the card are whole words of its DRAM port."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FpgaCsdParameters:
+    """How blocks are read and gathered.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of range.
+    """
+
+    placement: Placement = field(default_factory=Placement)
+    positions: str = "host"
+    """Who draws: ``host`` (only blocks with a sampled id are read) or ``device`` (whole lists)."""
+    reads_in_flight: int = 32
+    """Peer-to-peer reads outstanding; 1 is one after the other."""
+    unique_reads: bool = True
+    """Read what several slots of a round need only once."""
+    max_transfer_bytes: int = 128 << 10
+    """Largest NVMe read (MDTS of the device)."""
+    result_bytes: int = 1 << 20
+    """Room for the results of one launch on the card."""
+
+    def __post_init__(self) -> None:
+        if self.positions not in MODES:
+            raise ValueError(f"positions must be {' or '.join(MODES)}, not {self.positions!r}")
+        if self.reads_in_flight < 1:
+            raise ValueError(f"reads_in_flight must be at least 1, not {self.reads_in_flight!r}")
+        if self.max_transfer_bytes < self.placement.lba_bytes:
+            raise ValueError(
+                f"max_transfer_bytes must be at least a block of {self.placement.lba_bytes}, "
+                f"not {self.max_transfer_bytes!r}"
+            )
+        if self.result_bytes < 16:
+            raise ValueError(f"result_bytes must be at least 16, not {self.result_bytes!r}")
+
+    @property
+    def mode(self) -> GatherMode:
+        return GatherMode.EXPLICIT if self.positions == "host" else GatherMode.DRAW
+
+
+class FpgaCsdHost:
+    """One worker that samples mini-batches with an SSD and an FPGA card."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        driver: NvmeDriver,
+        card: FpgaPort,
+        graph: Graph,
+        parameters: FpgaCsdParameters,
+    ) -> None:
+        self.driver = driver
+        self.card = card
+        self.graph = graph
+        self.parameters = parameters
+        self.layout = WindowLayout(card.window_bytes)
+        self.rounds = 0
+        """Launches of the gather unit so far."""
+        self.reads = 0
+        """Peer-to-peer reads so far."""
+        self._kernel = kernel
+        self._in_flight = Slots(kernel, parameters.reads_in_flight, "reads_in_flight")
+
+    def sample(self, batch: MiniBatch, cause: Cause) -> Generator[Any, Any, tuple[Subgraph, Cause]]:
+        """Sample all hops of a mini-batch; ``cause`` (now) started it.
+
+        The steps of a round follow each other: read the blocks, write descriptors and positions,
+        launch, fetch, read the result.
+
+        Raises
+        ------
+        NvmeError
+            If a read fails.
+        FpgaError
+            If the gather unit reports an error, or one list does not fit its window.
+        ResultError
+            If the bytes that arrived are not a result of what was asked for.
+        """
+        frontier: npt.NDArray[Any] = batch.targets
+        hops = []
+        for hop in range(len(batch.fan_outs)):
+            plan = plan_hop(self.graph, batch, hop, frontier)
+            result, cause = yield from self._hop(plan, cause, batch.request)
+            hops.append(result)
+            frontier = result.ids
+        return Subgraph(batch.targets, tuple(hops)), cause
+
+    def _hop(
+        self, plan: HopPlan, cause: Cause, request: int
+    ) -> Generator[Any, Any, tuple[HopResult, Cause]]:
+        cpu, parameters = self.driver.cpu, self.parameters
+        explicit = parameters.mode == GatherMode.EXPLICIT
+        drawn = len(plan) * cpu.costs.key_ps + explicit * plan.samples * cpu.costs.draw_ps
+        cause = yield from cpu.work("draw", drawn, cause, request=request)
+        counts = [np.empty(0, dtype=np.uint32)]
+        ids = [np.empty(0, dtype=np.uint64)]
+        for part in rounds(
+            plan,
+            parameters.mode,
+            parameters.placement,
+            self.layout,
+            unique=parameters.unique_reads,
+            max_blocks=parameters.max_transfer_bytes // parameters.placement.lba_bytes,
+            result_bytes=parameters.result_bytes,
+        ):
+            slots = plan.part(part.first, part.end)
+            cause = yield from self._copy_blocks(part, slots, cause, request)
+            cause = yield from self._write_orders(part, slots, cause, request)
+            result, cause = yield from self._gather(slots, cause, request)
+            counts.append(result.counts)
+            ids.append(result.ids)
+        return HopResult(np.concatenate(counts), np.concatenate(ids)), cause
+
+    def _copy_blocks(
+        self, part: Round, slots: HopPlan, cause: Cause, request: int
+    ) -> Generator[Any, Any, Cause]:
+        """Read all blocks of a round into the window; several are in flight."""
+        cpu = self.driver.cpu
+        explicit = self.parameters.mode == GatherMode.EXPLICIT
+        mapped = slots.samples if explicit else len(slots)
+        map_ps = mapped * cpu.costs.map_block_ps
+        cause = yield from cpu.work("map", map_ps, cause, request=request)
+        events = []
+        for read in part.reads:
+            cause = yield from self._in_flight.acquire(cause)
+            prps = PrpList(self.driver.memory, self._pages(read))
+            command = Command(
+                opcode=Opcode.READ,
+                prp1=prps.prp1,
+                prp2=prps.prp2,
+                lba=read.lba,
+                blocks=read.blocks,
+                label="peer-to-peer read",
+            )
+            event, cause = yield from self.driver.submit(command, cause, request=request)
+            self._kernel.env.process(self._finish(event, prps))
+            events.append(event)
+            self.reads += 1
+        for event in events:
+            completion: Completion = yield event
+            cause = latest((cause, completion.check()))
+        return cause
+
+    def _pages(self, read: BlockRead) -> list[int]:
+        length = read.blocks * self.parameters.placement.lba_bytes
+        return page_addresses(self.card.p2p_base + read.offset, length)
+
+    def _finish(self, event: Any, prps: PrpList) -> Generator[Any, Any, None]:
+        completion: Completion = yield event
+        prps.release()
+        self._in_flight.release(completion.cause)
+
+    def _write_orders(
+        self, part: Round, slots: HopPlan, cause: Cause, request: int
+    ) -> Generator[Any, Any, Cause]:
+        """Write descriptors and positions to the card."""
+        cpu = self.driver.cpu
+        build_ps = len(slots) * cpu.costs.build_target_ps
+        cause = yield from cpu.work("build", build_ps, cause, request=request)
+        for address, data, kind in (
+            (self.layout.descriptor_base, part.descriptors, "descriptor"),
+            (self.layout.position_base, part.positions, "positions"),
+        ):
+            if data:
+                padded = data.ljust(-(-len(data) // CARD_GRAIN) * CARD_GRAIN, b"\0")
+                cause = yield from self.card.write(
+                    address, padded, cause, request=request, kind=kind
+                )
+        return cause
+
+    def _gather(
+        self, slots: HopPlan, cause: Cause, request: int
+    ) -> Generator[Any, Any, tuple[HopResult, Cause]]:
+        status, handle, cause = yield from self.card.launch(
+            self.layout.descriptor_base, len(slots), cause, request=request
+        )
+        self.rounds += 1
+        if status != GatherStatus.OK:
+            raise FpgaError(f"launch must end with OK, not {_name(status)}")
+        raw, cause = yield from self.card.fetch(handle, cause, request=request)
+        result = decode_launch(raw, len(slots))
+        costs = self.driver.cpu.costs
+        parse_ps = len(slots) * costs.parse_target_ps + len(result.ids) * costs.parse_id_ps
+        cause = yield from self.driver.cpu.work("parse", parse_ps, cause, request=request)
+        return check_result(slots, result, self.graph.nodes), cause
+
+
+def decode_launch(raw: bytes, slots: int) -> HopResult:
+    """Read the gather unit's result words: a header a target, then its ids.
+
+    Raises
+    ------
+    FpgaError
+        If a target failed.
+    ResultError
+        If the words are cut short, or some are left over.
+    """
+    if len(raw) % 8:
+        raise ResultError(f"result must be whole 64-bit words, not {len(raw)} bytes")
+    words = np.frombuffer(raw, dtype="<u8").astype(np.uint64)
+    headers = np.frombuffer(raw, dtype=record_dtype(ResultHeader))
+    body = np.ones(len(words), dtype=bool)
+    counts = np.empty(slots, dtype=np.uint32)
+    place = 0
+    for slot in range(slots):
+        if place >= len(words):
+            raise ResultError(f"result must hold {slots} targets, not {slot} ({len(raw)} bytes)")
+        status = int(headers["status"][place])
+        if status != GatherStatus.OK:
+            raise FpgaError(f"target {slot} must end with OK, not {_name(status)}")
+        counts[slot] = headers["count"][place]
+        body[place] = False
+        place += 1 + int(counts[slot])
+    if place != len(words):
+        raise ResultError(f"result must be {place} words long by its counts, not {len(words)}")
+    return HopResult(counts, words[body])
+
+
+def _name(status: int) -> str:
+    try:
+        return str(GatherStatus(status).name)
+    except ValueError:
+        return f"status {status}"
