@@ -101,7 +101,8 @@ def write_top(units):
 
     Beside each unit's own words the top has ``stop_enable`` (a register, 1 at start), and one bit
     or word a unit, the first unit lowest, in ``events`` (the event toggles), ``stopped`` and
-    ``due`` (64 bits a unit: see ``unit_clock.v``).
+    ``due`` (64 bits a unit: see ``unit_clock.v``), and ``asleep`` (nothing will happen there until
+    an input changes, whether or not the clock runs).
     """
     names = [unit.name for unit in units]
     if not units or len(set(names)) != len(names):
@@ -113,6 +114,7 @@ def write_top(units):
         ("events", "event_toggle", 1),
         ("stopped", "stopped", 1),
         ("due", "due", TIME_BITS),
+        ("asleep", "asleep", 1),
     ):
         parts = ", ".join(f"{name}_{port}" for name in reversed(names))
         lines.append(f"    wire {_range(width * len(units))}{vector} = {{{parts}}};")
@@ -148,12 +150,14 @@ def _instance(unit):
             for box in ports.mailboxes
         ),
         *(f"    wire {_range(width)}{name}_{port};" for port, width in outputs),
-        f"    unit_clock #(.PERIOD({unit.period_ps}), .KICKS({sum(b.width for b in kicks)}))"
-        f" {name}_clock (",
+        "    unit_clock #(",
+        f"        .PERIOD({unit.period_ps}), .KICKS({sum(box.width for box in kicks)})",
+        f"    ) {name}_clock (",
         f"        .stop_enable(stop_enable), .quiet({name}_quiet), .wake_edge({name}_wake_edge),",
         f"        .kick({{{kick}}}), .clk({name}_clk), .rst({name}_rst),",
         f"        .edge_number({name}_now), .stopped({name}_stopped), .due({name}_due)",
         "    );",
+        f"    wire {name}_asleep = {name}_quiet && &{name}_wake_edge;",
         f"    {ports.module} {name} (",
         ",\n".join(f"        .\\{pin} ({name}_{pin})" for pin in pins),
         "    );",

@@ -1,0 +1,1 @@
+"""The frame as a library, for one's own cocotb tests."""

@@ -1,0 +1,32 @@
+"""The cocotb test that a run's child process starts with: it calls the function of the job."""
+
+import importlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import cocotb
+
+from cosim.engines.run import JOB_VARIABLE
+from cosim.errors import UserError
+
+__all__ = ["run"]
+
+
+@cocotb.test()
+async def run(dut: Any) -> None:
+    """Call the job's function; what it raises goes to the failure file, and fails the test."""
+    description = json.loads(Path(os.environ[JOB_VARIABLE]).read_text())
+    module, name = description["function"].split(":")
+    try:
+        function = getattr(importlib.import_module(module), name)
+        await function(dut, description["job"])
+    except Exception as error:
+        report = {
+            "kind": type(error).__name__,
+            "message": str(error),
+            "user_error": isinstance(error, UserError),
+        }
+        Path(description["failure"]).write_text(json.dumps(report))
+        raise

@@ -1,0 +1,1 @@
+"""HDL simulators as engines: what to build, the build, the child process and the way in."""

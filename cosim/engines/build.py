@@ -1,0 +1,221 @@
+"""Builds a design with Verilator or Icarus, once: its folder is named by a hash of its inputs."""
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import cocotb_tools.config
+
+import rtl
+from cosim.engines.design import Design
+from cosim.engines.tools import Simulator, require, verilator_root, versions
+from cosim.errors import UserError
+from rtl.top import TOP, write_top
+
+__all__ = ["Build", "BuildError", "build", "cache_folder", "verilog"]
+
+TIME_LIMIT_S = 900
+LOG = "build.log"
+VERILATOR_FLAGS = ("-O3", "--timing", "--no-sched-zero-delay", "--vpi", "-Wno-fatal", "-Wno-lint")
+CXX_FLAGS = "-std=gnu++20 -fcoroutines"
+# The wheel's make fragment was configured for another compiler: without an include flag for the
+# precompiled header g++ fails. Cold code (start-up, VPI tables) is not worth -O3's minutes.
+MAKE_FLAGS = "-- CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O3 OPT_SLOW=-O0 OPT_GLOBAL=-O2"
+
+
+class BuildError(UserError):
+    """A simulator's build failed, or took too long; the message names its log."""
+
+
+@dataclass(frozen=True)
+class Build:
+    """A finished build: ``program`` is what the simulator runs."""
+
+    simulator: Simulator
+    folder: Path
+    program: Path
+    waves: bool
+
+
+def cache_folder() -> Path:
+    """Where builds are kept: ``CSD_COSIM_CACHE``, else the user's cache folder."""
+    own = os.environ.get("CSD_COSIM_CACHE")
+    if own:
+        return Path(own)
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "csd-cosim"
+
+
+def build(
+    design: Design, simulator: Simulator, *, waves: bool = False, cache: Path | None = None
+) -> Build:
+    """Build ``design``, or find it built. Two processes that ask at once build it once.
+
+    Raises
+    ------
+    MissingSimulator
+        If the simulator is not installed.
+    BuildError
+        If a tool fails or exceeds its time limit. Nothing that looks like a build stays.
+    """
+    require(simulator)
+    root = cache if cache is not None else cache_folder()
+    sources = verilog(design, root)
+    flags = [_control_file(design), *VERILATOR_FLAGS, CXX_FLAGS, MAKE_FLAGS]
+    key = _hash([simulator, str(waves), json.dumps(versions()), *flags], sources)
+
+    def make(work: Path) -> None:
+        if simulator is Simulator.VERILATOR:
+            _verilate(design, sources, waves, work)
+        else:
+            _compile_icarus(sources, waves, work)
+
+    folder = _cached(root / f"{simulator}-{key}", make)
+    program = folder / ("sim.vvp" if simulator is Simulator.ICARUS else TOP)
+    return Build(simulator, folder, program, waves)
+
+
+def verilog(design: Design, cache: Path | None = None) -> list[Path]:
+    """All Verilog files of ``design``, the top last; written once for each state of ``rtl``."""
+    root = cache if cache is not None else cache_folder()
+    rtl_folder = Path(next(iter(rtl.__path__)))
+    shapes = [path for path in sorted(rtl_folder.rglob("*")) if path.suffix in (".py", ".v")]
+    top = write_top(design.units)
+    key = _hash([design.parameters, top, json.dumps(versions())], [*shapes, *design.sources])
+
+    def make(work: Path) -> None:
+        for path in (*sorted((rtl_folder / "verilog").glob("*.v")), *design.sources):
+            shutil.copy(path, work)
+        design.emit(work)
+        (work / f"{TOP}.v").write_text(top)
+
+    files = sorted(_cached(root / f"verilog-{key}", make).glob("*.v"))
+    return sorted(files, key=lambda path: path.stem == TOP)
+
+
+def _hash(texts: Iterable[str], files: Iterable[Path]) -> str:
+    state = hashlib.sha256()
+    for text in texts:
+        state.update(text.encode() + b"\0")
+    for path in files:
+        state.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return state.hexdigest()[:20]
+
+
+def _cached(folder: Path, make: Callable[[Path], None]) -> Path:
+    """``folder``, filled by ``make`` if it is not there; whole or not at all."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with _lock(folder.with_name(f"{folder.name}.lock")):
+        if folder.exists():
+            return folder
+        work = Path(tempfile.mkdtemp(prefix=f"{folder.name}.partial-", dir=folder.parent))
+        try:
+            make(work)
+            work.rename(folder)
+        except BaseException:
+            # The log outlives a failure; what looks like a build does not.
+            log = work / LOG
+            if log.exists():
+                shutil.copy(log, folder.with_name(f"{folder.name}.log"))
+            shutil.rmtree(work, ignore_errors=True)
+            raise
+    return folder
+
+
+def _verilate(design: Design, sources: Sequence[Path], waves: bool, work: Path) -> None:
+    root = verilator_root()
+    control = work / "public.vlt"
+    control.write_text(_control_file(design))
+    libs = cocotb_tools.config.libs_dir
+    main = cocotb_tools.config.share_dir / "lib" / "verilator" / "verilator.cpp"
+    environment = {
+        # OPT breaks Verilator's makefile; MAKEFLAGS of an outer make would add to ours.
+        **{key: value for key, value in os.environ.items() if key not in ("OPT", "MAKELEVEL")},
+        "VERILATOR_ROOT": str(root),
+        "PATH": f"{root / 'bin'}{os.pathsep}{os.environ['PATH']}",
+        "MAKEFLAGS": MAKE_FLAGS,
+    }
+    objects = work / "objects"
+    verilate = [
+        "verilator", "-cc", "--exe", "-Mdir", str(objects), "--prefix", "Vtop",
+        "--top-module", TOP, "-o", str(work / TOP), *VERILATOR_FLAGS, "-CFLAGS", CXX_FLAGS,
+        "-LDFLAGS", f"-Wl,-rpath,{libs} -L{libs} -lcocotbvpi_verilator",
+        *(["--trace-fst"] if waves else []),
+        str(control), *map(str, sources), str(main),
+    ]  # fmt: skip
+    _run(verilate, work, environment)
+    jobs = str(len(os.sched_getaffinity(0)))
+    _run(["make", "-j", jobs, "-C", str(objects), "-f", "Vtop.mk"], work, environment)
+    shutil.rmtree(objects)
+
+
+def _control_file(design: Design) -> str:
+    modules = sorted({unit.ports.module for unit in design.units})
+    lines = [
+        "`verilator_config",
+        f'public_flat_rw -module "{TOP}" -var "*"',
+        *(f'public_flat_rw -module "{module}" -var "{name}"' for module, name in design.public),
+        # One copy of a unit's code serves all its instances.
+        *(f'no_inline -module "{module}"' for module in (*modules, "unit_clock")),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _compile_icarus(sources: Sequence[Path], waves: bool, work: Path) -> None:
+    extra = []
+    if waves:
+        dump = work / "dump.v"
+        dump.write_text(
+            "`timescale 1ps/1ps\nmodule csd_dump;\nreg [8*1024-1:0] path;\n"
+            'initial if ($value$plusargs("waves=%s", path)) begin\n'
+            f"$dumpfile(path); $dumpvars(0, {TOP}); end\nendmodule\n"
+        )
+        extra = ["-s", "csd_dump", str(dump)]
+    command = ["iverilog", "-g2012", "-s", TOP, "-o", str(work / "sim.vvp"), *extra]
+    _run([*command, *map(str, sources)], work, dict(os.environ))
+
+
+def _run(command: Sequence[str], work: Path, environment: dict[str, str]) -> None:
+    log = work / LOG
+    with log.open("a") as out:
+        out.write(" ".join(command) + "\n")
+        out.flush()
+        try:
+            done = subprocess.run(
+                command,
+                cwd=work,
+                env=environment,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                timeout=TIME_LIMIT_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise BuildError(
+                f"{command[0]} must build the RTL within {TIME_LIMIT_S} s; it was stopped"
+            ) from None
+    if done.returncode:
+        raise BuildError(f"{command[0]} must build the RTL, but failed: {_first_error(log)}")
+
+
+def _first_error(log: Path) -> str:
+    lines = log.read_text(errors="replace").splitlines()
+    errors = [line for line in lines if "error" in line.lower()]
+    return (errors or lines[-1:] or ["no output"])[0].strip()
+
+
+@contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    with path.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield

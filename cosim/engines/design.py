@@ -1,0 +1,34 @@
+"""What an HDL simulator is to build: units, the writer of their Verilog, and what is reachable."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Design"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """One device's RTL.
+
+    Parameters
+    ----------
+    units : sequence of rtl.top.Unit
+        In the order in which simultaneous events are delivered.
+    parameters : str
+        Every parameter that shapes the emitted Verilog, as one canonical text: with the sources
+        of ``rtl`` it names what ``emit`` wrote.
+    emit : callable
+        Writes the units' Verilog files into a folder; called only if that was not done before.
+    public : sequence of (module, variable)
+        What Python reaches below the top; ``csd_top`` itself is reachable as a whole.
+    sources : sequence of Path
+        Verilog files that are part of the design as they are.
+    """
+
+    units: Sequence[Any]
+    parameters: str
+    emit: Callable[[Path], object]
+    public: Sequence[tuple[str, str]] = (("sim_ram", "mem"),)
+    sources: Sequence[Path] = ()

@@ -1,0 +1,118 @@
+"""Runs a job inside an HDL simulator: a child process with cocotb, which calls one function."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import cocotb_tools.config
+import find_libpython
+
+from cosim.engines.build import Build
+from cosim.engines.tools import Simulator
+from cosim.errors import UserError
+from rtl.top import TOP
+
+__all__ = ["JOB_VARIABLE", "SimulationFailed", "run_job"]
+
+JOB_VARIABLE = "CSD_COSIM_JOB"
+FAILURE = "failure.json"
+
+
+class SimulationFailed(Exception):
+    """The simulation ended with an error; ``kind`` is the name of its class in the child."""
+
+    def __init__(self, message: str, kind: str = "") -> None:
+        self.kind = kind
+        super().__init__(message)
+
+
+def run_job(
+    build: Build,
+    function: str,
+    job: Mapping[str, Any],
+    folder: Path,
+    *,
+    module: str = "cosim.bench.entry",
+    time_limit_s: float | None = None,
+) -> None:
+    """Call ``function`` ("module:name") as ``await function(dut, job)`` in the simulator.
+
+    ``job`` is anything that JSON carries. The function writes its results itself. ``folder`` gets
+    the job, the simulator's log, and the waves of a build that has them (``waves.fst``). Another
+    ``module`` of cocotb tests may be named instead of the entry that calls ``function``.
+
+    Raises
+    ------
+    UserError
+        If the child raised one: with its message.
+    SimulationFailed
+        If it raised anything else, crashed or took longer than ``time_limit_s``.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    failure = folder / FAILURE
+    failure.unlink(missing_ok=True)
+    description = folder / "job.json"
+    description.write_text(json.dumps({"function": function, "failure": str(failure), "job": job}))
+    results = folder / "results.xml"
+    results.unlink(missing_ok=True)
+    environment = _environment(module, description, results)
+    log = folder / "simulator.log"
+    with log.open("w") as out:
+        try:
+            done = subprocess.run(
+                _command(build, folder),
+                cwd=folder,
+                env=environment,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                timeout=time_limit_s,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise SimulationFailed(
+                f"The simulation must end within {time_limit_s} s of wall time; it was stopped"
+            ) from None
+    if failure.exists():
+        raise _failed(json.loads(failure.read_text()))
+    if done.returncode or not results.exists() or "<failure" in results.read_text():
+        raise SimulationFailed(f"The simulator ended with status {done.returncode}; see {log}")
+
+
+def _environment(module: str, description: Path, results: Path) -> dict[str, str]:
+    library = find_libpython.find_libpython()
+    if library is None:
+        raise UserError("cocotb needs a shared libpython, and this Python has none")
+    return {
+        **os.environ,
+        "COCOTB_TOPLEVEL": TOP,
+        "COCOTB_TEST_MODULES": module,
+        "COCOTB_RESULTS_FILE": str(results),
+        "COCOTB_LOG_LEVEL": os.environ.get("COCOTB_LOG_LEVEL", "WARNING"),
+        "COCOTB_TRUST_INERTIAL_WRITES": "1",
+        "TOPLEVEL_LANG": "verilog",
+        "GPI_USERS": f"{library};{cocotb_tools.config.pygpi_entry_point()}",
+        "PYGPI_PYTHON_BIN": sys.executable,
+        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        JOB_VARIABLE: str(description),
+    }
+
+
+def _command(build: Build, folder: Path) -> list[str]:
+    waves = folder / "waves.fst"
+    if build.simulator is Simulator.VERILATOR:
+        options = ["--trace", "--trace-file", str(waves)] if build.waves else []
+        return [str(build.program), *options]
+    entry = cocotb_tools.config.lib_entry("vpi", "icarus")
+    options = ["-fst", f"+waves={waves}"] if build.waves else ["-none"]
+    return ["vvp", "-n", "-m", str(entry), str(build.program), *options]
+
+
+def _failed(report: Mapping[str, Any]) -> Exception:
+    if report["user_error"]:
+        return UserError(report["message"])
+    return SimulationFailed(report["message"], report["kind"])

