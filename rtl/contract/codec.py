@@ -1,5 +1,7 @@
 """Three faces of one ``data.Struct`` declaration: RTL view, bytes, NumPy record."""
 
+from operator import index
+
 import numpy as np
 from amaranth.hdl import Shape
 from amaranth.lib.data import Layout
@@ -20,42 +22,35 @@ def byte_size(shape):
 def pack(shape, /, **fields):
     """Encode ``fields`` (absent ones are zero) as little-endian bytes.
 
+    A field that is a layout itself takes a dict of its fields, or its bits as one integer.
+
     Raises
     ------
     ValueError
         If a value does not fit its field (``Layout.const`` would silently keep the low bits).
+    TypeError
+        If a value is not an integer, or the layout does not fill whole bytes.
     KeyError
         If a field is not part of the layout.
     """
+    size = byte_size(shape)
+    return _bits(shape, fields, prefix="").to_bytes(size, "little")
+
+
+def _bits(shape, fields, *, prefix):
     layout = Layout.cast(shape)
+    raw = 0
     for name, value in fields.items():
-        width = Shape.cast(layout[name].shape).width
+        field = layout[name]
         if isinstance(value, dict):
-            continue
-        if not 0 <= int(value) < 1 << width:
-            raise ValueError(f"Field {name!r} must fit in {width} bits, not {value!r}")
-    nested = {
-        name: int.from_bytes(pack_bits(layout[name].shape, value), "little")
-        if isinstance(value, dict)
-        else int(value)
-        for name, value in fields.items()
-    }
-    raw = 0
-    for name, value in nested.items():
-        raw |= value << layout[name].offset
-    return raw.to_bytes(byte_size(shape), "little")
-
-
-def pack_bits(shape, fields):
-    """Encode a nested layout that need not fill whole bytes; padded to whole bytes."""
-    layout = Layout.cast(shape)
-    raw = 0
-    for name, value in fields.items():
-        width = Shape.cast(layout[name].shape).width
-        if not 0 <= int(value) < 1 << width:
-            raise ValueError(f"Field {name!r} must fit in {width} bits, not {value!r}")
-        raw |= int(value) << layout[name].offset
-    return raw.to_bytes(-(-layout.size // 8), "little")
+            value = _bits(field.shape, value, prefix=f"{prefix}{name}.")
+        value = index(value)
+        if not 0 <= value < 1 << field.width:
+            raise ValueError(
+                f"Field {prefix + name!r} must fit in {field.width} bits, not {value!r}"
+            )
+        raw |= value << field.offset
+    return raw
 
 
 def unpack(shape, raw):
