@@ -1,0 +1,39 @@
+"""Verilog writers of the RTL units."""
+
+from pathlib import Path
+
+from amaranth.back import verilog
+
+from rtl.nand.unit import FlashChannelUnit
+
+__all__ = ["emit_channel", "emit_component"]
+
+CHANNEL_MODULE = "flash_channel_unit"
+DIE_MODULE = "nand_die"
+SIM_RAM = Path(__file__).parent / "verilog" / "sim_ram.v"
+
+
+def emit_component(path, component, name):
+    """Write ``component`` as module ``name`` to the file ``path``.
+
+    Ports are ``clk``, ``rst`` and the members of its signature, those of interfaces joined by two
+    underscores.
+    """
+    text = verilog.convert(component, name=name, emit_src=False, strip_internal_attrs=True)
+    Path(path).write_text(text, encoding="ascii")
+
+
+def emit_channel(folder, part, *, period_ps, ways, phases=2, slots=2):
+    """Write a flash channel to ``folder`` and return the paths of all Verilog files it needs.
+
+    ``flash_channel_unit.v`` is :class:`FlashChannelUnit` and holds instances of ``nand_die.v``;
+    the storage of both is ``sim_ram.v``, which is part of the package.
+    """
+    unit = FlashChannelUnit(
+        part, period_ps=period_ps, ways=ways, phases=phases, slots=slots, emitted=True
+    )
+    die_path = Path(folder) / f"{DIE_MODULE}.v"
+    unit_path = Path(folder) / f"{CHANNEL_MODULE}.v"
+    emit_component(die_path, unit.die, DIE_MODULE)
+    emit_component(unit_path, unit, CHANNEL_MODULE)
+    return [SIM_RAM, die_path, unit_path]

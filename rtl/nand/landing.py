@@ -1,0 +1,99 @@
+"""Landing buffer of a channel: page data waits here, whole, for the kernel; simulation only."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.nand.controller import data_word
+from rtl.sim_memory import SimMemory
+
+__all__ = ["LANDING_BITS", "Landing"]
+
+LANDING_BITS = 1024
+"""Width of a memory word: few, wide words move fast between simulator and kernel."""
+
+
+class Landing(wiring.Component):
+    """Packs transfers into slots of whole memory words, byte b of a transfer at byte b of its slot.
+
+    The memory is the :class:`SimMemory` submodule ``memory`` (``self.storage``; in emitted Verilog
+    ``memory.ram.mem`` below this component's instance); slot s begins at word ``s * slot_words``.
+    A word is in it from the edge on at which its last byte is handed over, or the transfer's last.
+
+    Parameters
+    ----------
+    transfer_bytes : int
+        Longest transfer.
+    slots : int
+        Transfers that fit.
+    phases : int
+        Bytes of a stream word.
+    emitted : bool
+        As in :class:`SimMemory`.
+
+    Members
+    -------
+    data : In(stream.Signature(data_word(...), always_ready=True))
+    take : In(slots)
+        Strobe: a transfer will use this slot.
+    free : In(slots)
+        Toggles: the kernel has taken the slot's data.
+    ready : Out(slots)
+        Free slots.
+    quiet : Out(1)
+        No toggle of ``free`` is unseen.
+    """
+
+    def __init__(self, *, transfer_bytes, slots, phases=2, emitted=False):
+        if not isinstance(transfer_bytes, int) or transfer_bytes < 1:
+            raise TypeError(f"Transfer must be a positive integer of bytes, not {transfer_bytes!r}")
+        if not isinstance(slots, int) or not 1 <= slots <= 256:
+            raise ValueError(f"Slots must be an integer from 1 to 256, not {slots!r}")
+        self._slots = slots
+        self._word_bits = 8 * phases
+        self.slot_words = -(-8 * transfer_bytes // LANDING_BITS)
+        self.storage = SimMemory(
+            depth=max(2, slots * self.slot_words), width=LANDING_BITS, emitted=emitted
+        )
+        super().__init__(
+            {
+                "data": In(stream.Signature(data_word(phases, slots), always_ready=True)),
+                "take": In(slots),
+                "free": In(slots),
+                "ready": Out(slots, init=(1 << slots) - 1),
+                "quiet": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.memory = storage = self.storage
+        seen = Signal(self._slots)
+        freed = Signal(self._slots)
+        m.d.comb += [freed.eq(self.free ^ seen), self.quiet.eq(~freed.any())]
+        with m.If(freed.any() | self.take.any()):
+            m.d.sync += [seen.eq(self.free), self.ready.eq((self.ready | freed) & ~self.take)]
+
+        lanes = LANDING_BITS // self._word_bits
+        lane = Signal(range(lanes))
+        index = Signal(range(max(2, self.slot_words)))
+        held = Signal(LANDING_BITS - self._word_bits)
+        is_last = self.data.payload.last
+        filled = Cat(held, self.data.payload.word)
+        with m.If(self.data.valid):
+            m.d.sync += [held.eq(filled[self._word_bits :]), lane.eq(lane + 1)]
+            with m.If(lane == lanes - 1):
+                m.d.sync += index.eq(index + 1)
+            with m.If(is_last):
+                m.d.sync += [lane.eq(0), index.eq(0)]
+        m.d.comb += [
+            storage.write_enable.eq(self.data.valid & (is_last | (lane == lanes - 1))),
+            storage.write_mask.eq(~0),
+            storage.write_address.eq(self.data.payload.slot * self.slot_words + index),
+        ]
+        with m.If(storage.write_enable), m.Switch(lane):
+            for number in range(lanes):
+                with m.Case(number):
+                    unused = (lanes - 1 - number) * self._word_bits
+                    m.d.comb += storage.write_data.eq(filled[unused:])
+        return m

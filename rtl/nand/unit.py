@@ -1,0 +1,180 @@
+"""One flash channel as the kernel sees it: controller, dies and landing, by mailboxes."""
+
+from amaranth.hdl import Cat, ClockSignal, Instance, Module, Mux, ResetSignal, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.contract.channel import (
+    STAMP_BITS,
+    ChannelCommand,
+    ChannelCounters,
+    ChannelEvent,
+)
+from rtl.nand.controller import FlashChannelController
+from rtl.nand.die import NandDie
+from rtl.nand.earliest import earliest
+from rtl.nand.landing import Landing
+from rtl.nand.mailbox import Mailbox
+
+__all__ = ["FlashChannelUnit"]
+
+COMMANDS_PER_LUN = 2
+
+
+class FlashChannelUnit(wiring.Component):
+    """A channel for the co-simulation; ports and rules are those of ``docs/architecture.md``.
+
+    What happens at edge n is in ``event``, and ``event_toggle`` has flipped, right after edge n;
+    a completion happens when the controller hands it over, one edge after the transfer's last
+    word. At one edge there is at most one of each kind: bus and checker work one by one, and begins
+    are as far apart as the 30h cycles that caused them.
+
+    Storage, below the unit: die w is ``die{w}``, its page registers ``die{w}.page{l}`` (see
+    :class:`NandDie`), the landing memory ``landing.memory`` (see :class:`Landing`); the words are
+    ``ram.mem`` in Verilog, and ``dies[w].pages[l].data`` and ``landing.storage.data`` in Amaranth's
+    simulator.
+
+    Parameters
+    ----------
+    part, period_ps, ways, phases, slots
+        As in :class:`FlashChannelController`.
+    emitted : bool
+        For Verilog: each die is an instance of one module ``nand_die``, which ``die`` describes.
+
+    Members
+    -------
+    now, command, command_toggle, array_done, landing_free : In
+    event, event_toggle, quiet, wake_edge, counters : Out
+    """
+
+    def __init__(self, part, *, period_ps, ways, phases=2, slots=2, emitted=False):
+        self._ways = ways
+        self._luns = part.luns
+        self._emitted = emitted
+        self.controller = FlashChannelController(
+            part, period_ps=period_ps, ways=ways, phases=phases, slots=slots
+        )
+        self.landing = Landing(
+            transfer_bytes=part.raw_page_bytes, slots=slots, phases=phases, emitted=emitted
+        )
+        self.dies = [
+            NandDie(part, period_ps=period_ps, ways=ways, phases=phases, emitted=emitted)
+            for _ in range(1 if emitted else ways)
+        ]
+        super().__init__(
+            {
+                "now": In(STAMP_BITS),
+                "command": In(ChannelCommand),
+                "command_toggle": In(1),
+                "array_done": In(16 * ways * part.luns),
+                "landing_free": In(slots),
+                "event": Out(ChannelEvent),
+                "event_toggle": Out(1),
+                "quiet": Out(1),
+                "wake_edge": Out(STAMP_BITS, init=-1),
+                "counters": Out(ChannelCounters),
+            }
+        )
+
+    @property
+    def die(self):
+        """The die that the module ``nand_die`` is made from."""
+        return self.dies[0]
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.controller = controller = self.controller
+        m.submodules.landing = landing = self.landing
+        m.submodules.mailbox = mailbox = Mailbox(
+            ChannelCommand, depth=COMMANDS_PER_LUN * self._ways * self._luns
+        )
+        dies = self._dies(m)
+        wiring.connect(m, mailbox.output, controller.commands)
+        wiring.connect(m, controller.data, landing.data)
+        m.d.comb += [
+            mailbox.word.eq(self.command),
+            mailbox.toggle.eq(self.command_toggle),
+            controller.now.eq(self.now),
+            controller.landing_ready.eq(landing.ready),
+            landing.take.eq(controller.landing_take),
+            landing.free.eq(self.landing_free),
+            self.counters.eq(controller.counters),
+            self.quiet.eq(
+                controller.quiet
+                & mailbox.quiet
+                & landing.quiet
+                & Cat(*(die.quiet for die in dies)).all()
+            ),
+            self.wake_edge.eq(
+                earliest([controller.wake_edge, *(die.wake_edge for die in dies)])
+            ),
+        ]
+        self._connect_bus(m, controller.phy, dies)
+        self._report(m, controller.completions, dies)
+        return m
+
+    def _dies(self, m):
+        """Put in the dies, or instances of one Verilog module, and return their interfaces."""
+        dies = []
+        for way in range(self._ways):
+            if self._emitted:
+                signature = self.die.signature
+                die = signature.create(path=(f"die{way}",))
+                pins = {
+                    f"{'i' if member.flow is In else 'o'}_{'__'.join(map(str, path))}": Value.cast(pin)
+                    for path, member, pin in signature.flatten(die)
+                }
+                instance = Instance("nand_die", i_clk=ClockSignal(), i_rst=ResetSignal(), **pins)
+                m.submodules[f"die{way}"] = instance
+            else:
+                m.submodules[f"die{way}"] = die = self.dies[way]
+            dies.append(die)
+            bits = 16 * self._luns
+            m.d.comb += [
+                die.way.eq(way),
+                die.now.eq(self.now),
+                die.array_done.eq(self.array_done[way * bits : (way + 1) * bits]),
+            ]
+        return dies
+
+    def _connect_bus(self, m, phy, dies):
+        """Join the dies' pins: one chip enable each, the rest in common, driven by OR."""
+        for way, die in enumerate(dies):
+            m.d.comb += [
+                die.phy.ce_n.eq(phy.ce_n[way]),
+                die.phy.cle.eq(phy.cle),
+                die.phy.ale.eq(phy.ale),
+                die.phy.we_n.eq(phy.we_n),
+                die.phy.re_n.eq(phy.re_n),
+                die.phy.dq_o.eq(phy.dq_o),
+                die.phy.dq_oe.eq(phy.dq_oe),
+            ]
+        m.d.comb += [
+            phy.dq_i.eq(_any_of(die.phy.dq_i for die in dies)),
+            phy.dqs_i.eq(_any_of(die.phy.dqs_i for die in dies)),
+            phy.die_oe.eq(Cat(*(die.phy.oe for die in dies))),
+            phy.rb_n.eq(Cat(*(die.phy.rb_n for die in dies))),
+        ]
+
+    def _report(self, m, completions, dies):
+        """Load the event register at each edge at which something happens."""
+        event = Signal(ChannelEvent)
+        m.d.comb += [
+            completions.ready.eq(1),
+            event.completion_valid.eq(completions.valid),
+            event.begin_valid.eq(Cat(*(die.begin_valid for die in dies)).any()),
+            event.completion.eq(completions.payload),
+            event.begin.as_value().eq(
+                _any_of(Mux(die.begin_valid, Value.cast(die.begin), 0) for die in dies)
+            ),
+        ]
+        with m.If(event.completion_valid | event.begin_valid):
+            m.d.sync += [self.event.eq(event), self.event_toggle.eq(~self.event_toggle)]
+
+
+def _any_of(values):
+    """Bitwise OR of values of which at most one is not zero."""
+    first, *rest = values
+    for value in rest:
+        first = first | value
+    return first
