@@ -4,7 +4,7 @@ import random
 
 from amaranth.sim import Simulator
 
-__all__ = ["Stalls", "collect", "feed", "get", "put", "simulate"]
+__all__ = ["ReadMemory", "Stalls", "collect", "feed", "get", "put", "simulate"]
 
 CYCLE = 4e-9
 
@@ -70,3 +70,72 @@ def simulate(dut, *benches, limit_cycles=10_000, background=()):
     for bench in (*background, watchdog):
         sim.add_testbench(bench, background=True)
     sim.run()
+
+
+class ReadMemory:
+    """An AXI4 read subordinate that checks what it is asked and answers at its own pace.
+
+    Beats of one ID come in order; those of different IDs in any order, interleaved too. ``stalls``
+    delays requests and answers; ``latency`` is the least number of clocks between them.
+    """
+
+    def __init__(self, axi, scenario, *, stalls=0, latency=0, seed=0):
+        self._axi = axi
+        self._scenario = scenario
+        self._latency = latency
+        self._random = random.Random(seed)
+        self._stalls = stalls
+        self._waiting = {}
+        self.requests = []
+        """(clock, id, address, beats) of each request."""
+        self.in_flight = 0
+        """Most requests of one ID at a time."""
+
+    async def serve(self, ctx):
+        ar, r = self._axi.ar, self._axi.r
+        clock, held = 0, None
+        while True:
+            ctx.set(ar.ready, self._random.randint(0, self._stalls) == 0)
+            sample = ctx.tick().sample(ar.valid, ar.ready, ar.payload, r.valid, r.ready)
+            _, _, ar_valid, ar_ready, request, r_valid, r_ready = await sample
+            clock += 1
+            if held is not None:
+                assert ar_valid, "AR was withdrawn"
+                assert self._fields(request) == held, "AR changed while it waited"
+            held = self._fields(request) if ar_valid and not ar_ready else None
+            if ar_valid and ar_ready:
+                self._accept(request, clock)
+            if r_valid and r_ready:
+                ctx.set(r.valid, 0)
+                r_valid = 0
+            if not r_valid:
+                self._answer(ctx, r, clock)
+
+    @staticmethod
+    def _fields(request):
+        return (request.addr, request.len, request.size, request.burst, request.id)
+
+    def _accept(self, request, clock):
+        beats, size = request.len + 1, 1 << request.size
+        assert request.burst == 1
+        assert request.addr % size == 0
+        assert request.addr // 4096 == (request.addr + beats * size - 1) // 4096, "crosses 4 KB"
+        self.requests.append((clock, request.id, request.addr, beats))
+        queue = self._waiting.setdefault(request.id, [])
+        for beat in range(beats):
+            address = request.addr + beat * size
+            queue.append((clock + self._latency, address, size, beat == beats - 1))
+        self.in_flight = max(self.in_flight, sum(last for *_, last in queue))
+
+    def _answer(self, ctx, r, clock):
+        ready = [id for id, queue in self._waiting.items() if queue and queue[0][0] <= clock]
+        if not ready or self._random.randint(0, self._stalls):
+            return
+        id = self._random.choice(ready)
+        _, address, size, last = self._waiting[id].pop(0)
+        width = self._scenario.beat_bytes
+        base = address - address % width
+        fails = self._scenario.fails(address, size)
+        word = 0 if fails else int.from_bytes(self._scenario.image[base : base + width], "little")
+        ctx.set(r.payload, {"data": word, "resp": 2 if fails else 0, "last": last, "id": id})
+        ctx.set(r.valid, 1)

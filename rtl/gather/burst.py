@@ -1,0 +1,125 @@
+"""Fetches stretches of DRAM as AXI4 bursts and hands out their beats in order."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.axi4 import Axi4Read
+from rtl.contract.axi import BOUNDARY_BYTES, Burst
+from rtl.gather.queue import Queue
+
+__all__ = ["BurstReader", "Stretch"]
+
+
+class Stretch(data.Struct):
+    """``beats`` bus-wide words from the beat-aligned ``address`` on; at least one."""
+
+    address: 64
+    beats: 32
+
+
+class BurstReader(wiring.Component):
+    """Reads stretches, back to back and ahead of their use.
+
+    Bursts are at most ``burst`` beats long and never cross a 4 KB boundary. A burst is requested
+    only when there is room for all of it, so ``axi.r`` never waits.
+
+    Parameters
+    ----------
+    axi : Axi4Read
+        Signature of the port.
+    id : int
+        AXI ID of all bursts.
+    burst, depth : int
+        Longest burst, and beats that can be in flight or kept; powers of two, ``depth`` is at least
+        twice ``burst``.
+
+    Members
+    -------
+    stretches : In(stream of Stretch)
+        What to read.
+    axi : Out(Axi4Read)
+        The bus.
+    beats : Out(stream of data, error)
+        Their words, in order; ``error`` where the bus answered with one.
+    """
+
+    def __init__(self, axi, *, id, burst=8, depth=16):
+        if burst & burst - 1 or not 1 <= burst <= BOUNDARY_BYTES * 8 // axi.data_bits:
+            raise ValueError(f"Burst must be a power of two of beats within 4 KB, not {burst!r}")
+        if depth < 2 * burst:
+            raise ValueError(f"Depth must be at least twice the burst of {burst}, not {depth!r}")
+        if not 0 <= id < 1 << axi.id_bits:
+            raise ValueError(f"ID must fit in {axi.id_bits} bits, not {id!r}")
+        self._axi = axi
+        self._id = id
+        self._burst = burst
+        self._depth = depth
+        self._beat = data.StructLayout({"data": axi.data_bits, "error": 1})
+        super().__init__(
+            {
+                "stretches": In(stream.Signature(Stretch)),
+                "axi": Out(axi),
+                "beats": Out(stream.Signature(self._beat)),
+            }
+        )
+
+    @property
+    def burst(self):
+        return self._burst
+
+    @property
+    def depth(self):
+        return self._depth
+
+    def _beats_now(self, m, address, left):
+        """Beats of the next burst: what is left, up to the longest burst and to the 4 KB boundary.
+
+        A burst length that divides the boundary makes one limit of both: the next multiple of it.
+        """
+        low = address[(self._axi.data_bits // 8).bit_length() - 1 :][: self._burst.bit_length() - 1]
+        to_boundary = Signal(range(self._burst + 1))
+        beats = Signal(range(self._burst + 1))
+        m.d.comb += [
+            to_boundary.eq(self._burst - low),
+            beats.eq(Mux(left < to_boundary, left, to_boundary)),
+        ]
+        return beats
+
+    def elaborate(self, platform):
+        m = Module()
+        beat_bytes = self._axi.data_bits // 8
+        m.submodules.kept = kept = Queue(self._beat, self._depth)
+        free = Signal(range(self._depth + 1), init=self._depth)
+        stretch = Signal(Stretch)
+        beats = self._beats_now(m, stretch.address, stretch.beats)
+        ar, r = self.axi.ar, self.axi.r
+        issued, taken = Signal(), Signal()
+        m.d.comb += [
+            ar.valid.eq((stretch.beats != 0) & (free >= beats)),
+            ar.payload.addr.eq(stretch.address),
+            ar.payload.len.eq(beats - 1),
+            ar.payload.size.eq(beat_bytes.bit_length() - 1),
+            ar.payload.burst.eq(Burst.INCR),
+            ar.payload.id.eq(self._id),
+            issued.eq(ar.valid & ar.ready),
+            taken.eq(self.beats.valid & self.beats.ready),
+            self.stretches.ready.eq((stretch.beats == 0) | (issued & (stretch.beats == beats))),
+        ]
+        m.d.sync += free.eq(free - Mux(issued, beats, 0) + taken)
+        with m.If(issued):
+            m.d.sync += [
+                stretch.address.eq(stretch.address + (beats << (beat_bytes.bit_length() - 1))),
+                stretch.beats.eq(stretch.beats - beats),
+            ]
+        with m.If(self.stretches.valid & self.stretches.ready):
+            m.d.sync += stretch.eq(self.stretches.payload)
+        m.d.comb += [
+            kept.entries.valid.eq(r.valid),
+            kept.entries.payload.eq(Cat(r.payload.data, r.payload.resp[1])),
+            r.ready.eq(1),
+            self.beats.valid.eq(kept.head.valid),
+            self.beats.payload.eq(kept.head.payload),
+            kept.head.ready.eq(self.beats.ready),
+        ]
+        return m

@@ -1,0 +1,195 @@
+"""Lists, descriptors and what must come out of the gather unit; free of any simulator."""
+
+import random
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rtl.contract.codec import pack, unpack
+from rtl.contract.gather import (
+    DESCRIPTOR_MAGIC,
+    GatherDescriptor,
+    GatherMode,
+    GatherStatus,
+    ResultHeader,
+)
+from rtl.contract.mixer import positions
+
+__all__ = ["GatherScenario", "Launch", "random_scenario", "reference"]
+
+DESCRIPTOR_BYTES = 32
+
+
+@dataclass(frozen=True)
+class Launch:
+    """``count`` descriptors at ``address``."""
+
+    address: int
+    count: int
+
+
+@dataclass
+class GatherScenario:
+    """A DRAM image being filled, and the launches that run over it.
+
+    Reads that touch a byte in ``faulty`` (address ranges), or beyond the image, fail on the bus.
+    """
+
+    size: int = 1 << 17
+    max_fan_out: int = 256
+    beat_bytes: int = 64
+    faulty: list[range] = field(default_factory=list)
+    launches: list[Launch] = field(default_factory=list)
+
+    def __post_init__(self):
+        self.image = bytearray(self.size)
+
+    def store(self, address, data):
+        self.image[address : address + len(data)] = data
+
+    def store_list(self, address, ids, id_bytes):
+        self.store(address, np.asarray(ids, dtype=f"<u{id_bytes}").tobytes())
+
+    def launch(self, address, descriptors):
+        """Store ``descriptors`` (dicts of fields; magic and id_log2 have defaults) and launch them."""
+        for number, fields in enumerate(descriptors):
+            fields = {"magic": DESCRIPTOR_MAGIC, "id_log2": 3, **fields}
+            self.store(address + DESCRIPTOR_BYTES * number, pack(GatherDescriptor, **fields))
+        self.launches.append(Launch(address, len(descriptors)))
+
+    def fails(self, address, length):
+        """Whether a bus word of ``[address, address + length)`` answers with an error."""
+        first = address - address % self.beat_bytes
+        last = address + length - 1
+        last += self.beat_bytes - 1 - last % self.beat_bytes
+        return last >= self.size or any(
+            first < bad.stop and bad.start <= last for bad in self.faulty
+        )
+
+
+def reference(scenario, launch):
+    """What ``launch`` must give: (words, status), from the image alone."""
+    if launch.address % DESCRIPTOR_BYTES:
+        return [], GatherStatus.BAD_DESCRIPTOR
+    words, outcome = [], GatherStatus.OK
+    for number in range(launch.count):
+        status, ids = _target(scenario, launch.address + DESCRIPTOR_BYTES * number)
+        words.append(int.from_bytes(pack(ResultHeader, count=len(ids), status=status), "little"))
+        words += ids
+        outcome = outcome or status
+    return words, outcome
+
+
+def _target(scenario, address):
+    if scenario.fails(address, DESCRIPTOR_BYTES):
+        return GatherStatus.BUS_ERROR, []
+    given = unpack(GatherDescriptor, scenario.image[address : address + DESCRIPTOR_BYTES])
+    if not _well_formed(given, scenario.max_fan_out):
+        return GatherStatus.BAD_DESCRIPTOR, []
+    id_bytes, ids = 1 << given.id_log2, []
+    if given.degree == 0:
+        return GatherStatus.OK, []
+    if given.mode is GatherMode.DRAW or given.mode == GatherMode.DRAW:
+        places = [(True, int(p)) for p in positions(given.key, given.degree, given.fan_out)]
+    else:
+        places = [
+            _position(scenario, given.positions_address + 4 * n) for n in range(given.fan_out)
+        ]
+    status = GatherStatus.OK
+    for readable, place in places:
+        at = given.list_address + id_bytes * place
+        if not readable:
+            failure = GatherStatus.BUS_ERROR
+        elif place >= given.degree:
+            failure = GatherStatus.BAD_DESCRIPTOR
+        elif scenario.fails(at, id_bytes):
+            failure = GatherStatus.BUS_ERROR
+        else:
+            failure = GatherStatus.OK
+            ids.append(int.from_bytes(scenario.image[at : at + id_bytes], "little"))
+        status = status or failure
+    return (status, []) if status else (status, ids)
+
+
+def _position(scenario, address):
+    if scenario.fails(address, 4):
+        return False, 0
+    return True, int.from_bytes(scenario.image[address : address + 4], "little")
+
+
+def _well_formed(given, max_fan_out):
+    if given.magic != DESCRIPTOR_MAGIC or given.mode not in (0, 1) or given.id_log2 not in (2, 3):
+        return False
+    if not 1 <= given.fan_out <= max_fan_out or given.list_address % (1 << given.id_log2):
+        return False
+    if given.list_address + (given.degree << given.id_log2) > 1 << 64:
+        return False
+    if given.mode == GatherMode.DRAW:
+        return True
+    end = given.positions_address + 4 * given.fan_out
+    return given.positions_address % 4 == 0 and end <= 1 << 64
+
+
+FAULTS = (
+    {"magic": 0x46},
+    {"mode": 2},
+    {"id_log2": 1},
+    {"id_log2": 4},
+    {"fan_out": 0},
+    {"fan_out": 257},
+    {"list_address": 0x1004},
+    {"mode": 0, "positions_address": 0x2002},
+    {"list_address": (1 << 64) - 8, "degree": 2},
+    {"mode": 0, "positions_address": (1 << 64) - 4, "fan_out": 2},
+)
+"""Changes that each make a well-formed 8-byte descriptor a refused one."""
+
+
+def random_scenario(seed, *, targets=40, launches=2, errors=True):
+    """Random lists, both id widths and modes, empty lists, straddles, and (``errors``) faults.
+
+    Lists lie at any id-aligned address of the upper half of the image; descriptors and positions in
+    the lower half, so that both cross 4 KB boundaries.
+    """
+    rng = random.Random(seed)
+    scenario = GatherScenario()
+    half = scenario.size // 2
+    values = np.random.default_rng(seed).integers(0, 256, half, dtype=np.uint8)
+    scenario.store(half, values.tobytes())
+    if errors:
+        scenario.faulty = [range(start, start + 64) for start in (half + 0x4000, 0x9000)]
+    table, spare = 0x0FE0, 0x8000
+    for _ in range(launches):
+        descriptors = []
+        for _ in range(targets):
+            fields, spare = _random_descriptor(rng, scenario, half, spare)
+            if errors and rng.random() < 0.15:
+                fields.update(rng.choice(FAULTS))
+            descriptors.append(fields)
+        scenario.launch(table, descriptors)
+        table += DESCRIPTOR_BYTES * (targets + rng.randint(0, 3))
+    return scenario
+
+
+def _random_descriptor(rng, scenario, half, spare):
+    id_log2 = rng.choice([2, 3])
+    degree = rng.choice([0, 1, 2, rng.randint(3, 60), rng.randint(61, 3000)])
+    fan_out = rng.choice([1, 2, 5, 10, 25, 40])
+    room = (half - (degree << id_log2)) >> id_log2
+    fields = {
+        "mode": rng.choice([0, 1]),
+        "id_log2": id_log2,
+        "fan_out": fan_out,
+        "degree": degree,
+        "list_address": half + (rng.randrange(room) << id_log2),
+        "key": rng.getrandbits(32),
+    }
+    if fields["mode"] == GatherMode.EXPLICIT:
+        spare += 4 * rng.randint(0, 20)
+        fields["positions_address"] = spare
+        places = [rng.randrange(max(degree, 1)) for _ in range(fan_out)]
+        if rng.random() < 0.1:
+            places[rng.randrange(fan_out)] = degree
+        scenario.store(spare, np.array(places, dtype="<u4").tobytes())
+        spare += 4 * fan_out
+    return fields, spare
