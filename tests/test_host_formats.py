@@ -72,7 +72,7 @@ def test_a_broken_line_is_named(tmp_path, monkeypatch, chunk, bad):
     with pytest.raises(GraphError) as caught:
         read_snap(path, direction="out")
     assert str(caught.value) == (
-        f"{path}: line 10: must hold two integers of 0 to 10^18 - 1, not {bad.decode()!r}"
+        f"{path}: line 11: must hold two integers of 0 to 10^18 - 1, not {bad.decode()!r}"
     )
 
 
@@ -155,7 +155,7 @@ def test_archives_that_are_no_graph_are_refused(tmp_path, arrays, message):
 
 def test_pickles_are_refused(tmp_path):
     np.savez(tmp_path / "g.npz", indptr=np.array([0, {}], dtype=object), indices=np.array([0]))
-    with pytest.raises(GraphError, match="must be a readable .npz of plain arrays"):
+    with pytest.raises(GraphError, match=r"must be a readable \.npz of plain arrays"):
         read_npz(tmp_path / "g.npz", direction="out")
 
 

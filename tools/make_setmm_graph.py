@@ -55,6 +55,7 @@ def shuffled(nodes):
 
 
 def main():
+    """Read the source, write the archive, print its facts."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--source", type=Path, default=SOURCE)
     parser.add_argument("--target", type=Path, default=TARGET)

@@ -73,13 +73,13 @@ def from_edges(
     row, column = source[straight], target[straight]
     if direction == "in":
         row, column = column, row
-    pairs = np.unique(row * nodes + column)
+    pairs = _once(row * nodes + column)
     duplicates = len(row) - len(pairs)
     merged = 0
     if direction == "both":
         row, column = np.divmod(pairs, nodes)
         directed = len(pairs)
-        pairs = np.unique(np.concatenate([pairs, column * nodes + row]))
+        pairs = _once(np.concatenate([pairs, column * nodes + row]))
         merged = 2 * directed - len(pairs)
     if not len(pairs):
         raise GraphError(f"{name}: the graph must have at least one edge between two nodes, not 0")
@@ -89,3 +89,11 @@ def from_edges(
     graph = Graph(indptr, column.astype(np.uint32), direction, name)
     loops = len(source) - int(straight.sum())
     return Imported(graph, ids, len(source), loops, duplicates, merged)
+
+
+def _once(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Values in order, once each; several times faster than ``np.unique`` on millions."""
+    values = np.sort(values)
+    keep = np.ones(len(values), dtype=bool)
+    np.not_equal(values[1:], values[:-1], out=keep[1:])
+    return values[keep]

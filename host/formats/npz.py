@@ -30,7 +30,7 @@ def read_npz(path: Path, *, direction: str, name: str | None = None) -> Imported
     """
     label = name or str(path)
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             names = _names(archive, label)
             indptr, indices = (_integers(archive[key], key, label) for key in names)
     except GraphError:
