@@ -1,6 +1,6 @@
 """Spans of simulated time with one cause each, and the critical path through them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rtl.contract.kernel import Cause
@@ -79,7 +79,7 @@ class SpanLog:
     def __len__(self) -> int:
         return len(self._spans)
 
-    def __iter__(self) -> Iterable[Span]:  # type: ignore[override]
+    def __iter__(self) -> Iterator[Span]:
         return (self._spans[number] for number in sorted(self._spans))
 
 
