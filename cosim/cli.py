@@ -1,0 +1,216 @@
+"""The command ``csd-cosim``: parses, calls one function, prints its result."""
+
+import json
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Annotated, Any, Literal, Self
+
+import rich.progress
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from cosim.config.load import load_config, load_platform, platform_names
+from cosim.config.model import Config
+from cosim.config.platform import constants
+from cosim.errors import UserError
+from cosim.report.table import latency_table, ratio_sentence
+from host.errors import InputError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="csd-cosim",
+    help="Co-simulation of computational storage devices that sample graph neighbourhoods.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+bench_app = typer.Typer(help="How fast the simulation itself is.", no_args_is_help=True)
+graph_app = typer.Typer(help="Graph files.", no_args_is_help=True)
+app.add_typer(bench_app, name="bench")
+app.add_typer(graph_app, name="graph")
+
+ConfigFile = Annotated[Path, typer.Argument(help="Configuration (YAML).", show_default=False)]
+Simulator = Annotated[
+    Literal["verilator", "icarus"] | None,
+    typer.Option(help="Who simulates the RTL; else the configuration's."),
+]
+JsonFile = Annotated[Path | None, typer.Option("--json", help="Also write the figures here.")]
+
+
+class ProgressBar:
+    """A bar on a terminal, lines elsewhere; both on the error stream."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True)
+        self._bar = rich.progress.Progress(
+            rich.progress.TextColumn("{task.description}"),
+            rich.progress.BarColumn(),
+            rich.progress.TaskProgressColumn(),
+            rich.progress.TimeElapsedColumn(),
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
+        self._task: rich.progress.TaskID | None = None
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+
+    def begin(self, what: str, total: int | None = None) -> None:
+        if not self._console.is_terminal:
+            self._console.print(f"{what} ...", highlight=False)
+        if self._task is not None:
+            self._bar.remove_task(self._task)
+        self._task = self._bar.add_task(what, total=total)
+
+    def advance(self, units: int = 1) -> None:
+        if self._task is not None:
+            self._bar.advance(self._task, units)
+
+
+@app.command()
+def compare(
+    config: ConfigFile,
+    engine: Simulator = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Run folder, new or empty; else the configuration's.")
+    ] = None,
+    systems: Annotated[
+        str | None, typer.Option(help="Names of some systems, separated by commas; else all.")
+    ] = None,
+) -> None:
+    """Run all systems on one trace, print where the time went, and leave a run folder."""
+    from cosim.compare import compare as run
+
+    loaded = load_config(config)
+    chosen = None if systems is None else tuple(systems.split(","))
+    with ProgressBar() as progress:
+        folder = run(loaded, engine=engine, out=out, systems=chosen, progress=progress)
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    # The file is sorted by name; people read the order of the configuration.
+    names = [system.name for system in loaded.config.systems if system.name in summary["systems"]]
+    summary["systems"] = {name: summary["systems"][name] for name in names}
+    console = Console()
+    console.print(latency_table(summary))
+    console.print(ratio_sentence(summary), highlight=False)
+    console.print(f"Run folder: {folder} (begin with index.html)", highlight=False)
+
+
+@app.command()
+def schema(
+    out: Annotated[Path | None, typer.Option(help="File to write; else standard output.")] = None,
+) -> None:
+    """JSON schema of configuration files, for editors."""
+    _emit(json.dumps(Config.model_json_schema(), indent=2, sort_keys=True) + "\n", out)
+
+
+@app.command("show-platform")
+def show_platform(
+    name: Annotated[
+        str | None, typer.Argument(help="Platform or .yaml file; without it, all names.")
+    ] = None,
+) -> None:
+    """All constants of a platform, with their sources."""
+    console = Console()
+    if name is None:
+        for known in platform_names():
+            console.print(f"{known}: {load_platform(known).title}", highlight=False)
+        return
+    platform = load_platform(name)
+    table = Table(title=f"{name}: {platform.title}", title_justify="left", show_edge=False)
+    for column in ("constant", "value", "mark", "source"):
+        table.add_column(column, overflow="fold", no_wrap=column in ("value", "mark"))
+    for key, constant in constants(platform):
+        value = constant.model_dump(mode="json")["value"]
+        table.add_row(key, str(value), constant.mark, constant.source)
+    console.print(table)
+    for tag, meaning in platform.sources.items():
+        console.print(f"{tag}: {meaning}", highlight=False)
+
+
+@app.command()
+def verilog(
+    out: Annotated[Path, typer.Option(help="Folder for the Verilog files.")],
+    platform: Annotated[str, typer.Option(help="SSD platform whose flash channel it is.")] = (
+        "cosmos_plus"
+    ),
+) -> None:
+    """Write the RTL units as Verilog."""
+    from cosim.verilog import write_verilog
+
+    for path in write_verilog(load_platform(platform), out):
+        typer.echo(path)
+
+
+@bench_app.command("frame")
+def bench_frame(
+    engine: Literal["verilator", "icarus"] = "verilator",
+    json_file: JsonFile = None,
+) -> None:
+    """Flash pages per second of wall time through kernel and VPI, saturated and one by one."""
+    from benchmarks.frame import bench_frame as bench
+
+    figures: dict[str, Any] = bench(engine=engine, json_path=json_file)
+    for name, value in figures.items():
+        typer.echo(f"{name}: {value}")
+
+
+@graph_app.command("info")
+def graph_info(
+    file: Path, direction: Annotated[Literal["out", "in", "both"], typer.Option()] = "out"
+) -> None:
+    """Size, degrees and content hash of a graph."""
+    from host.formats.load import load_graph
+
+    graph = load_graph(file, direction=direction).graph
+    degrees = graph.degrees
+    typer.echo(f"nodes: {graph.nodes}")
+    typer.echo(f"edges: {graph.edges}")
+    typer.echo(f"degree, mean: {graph.edges / graph.nodes:.2f}")
+    typer.echo(f"degree, largest: {int(degrees.max())}")
+    typer.echo(f"nodes without a list: {int((degrees == 0).sum())}")
+    typer.echo(f"sha256: {graph.sha256}")
+
+
+@graph_app.command("import")
+def graph_import(
+    file: Path,
+    out: Annotated[Path, typer.Option(help="Folder to make.")],
+    direction: Annotated[
+        Literal["out", "in", "both"], typer.Option(help="Whose list an edge u to v enters.")
+    ],
+) -> None:
+    """Read an edge list or .npz, make ids dense, and save it as a memory-mapped graph."""
+    from host.formats.load import load_graph
+
+    imported = load_graph(file, direction=direction)
+    imported.graph.save(out)
+    typer.echo(f"{out}: {imported.graph.nodes} nodes, {imported.graph.edges} edges")
+
+
+def _emit(text: str, out: Path | None) -> None:
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        out.write_text(text, encoding="utf-8")
+
+
+def main() -> None:
+    """Run the command; bad input is one line on the error stream and exit status 2."""
+    try:
+        app()
+    except (UserError, InputError) as error:
+        typer.echo(f"csd-cosim: {error}", err=True)
+        sys.exit(2)

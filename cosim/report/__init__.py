@@ -1,0 +1,1 @@
+"""Reports of a run: plot, page and table, all made from its summary."""

