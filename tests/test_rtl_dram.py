@@ -1,0 +1,310 @@
+# amaranth: UnusedElaboratable=no
+"""DRAM times by hand and against the plain model; ports, errors and bandwidth."""
+
+import random
+
+import pytest
+
+from rtl.contract.axi import Burst, Response
+from rtl.contract.dram import DramTimes
+from rtl.gather.dram import SimDram
+from rtl.gather.dram_planner import DramPlanner
+from tests.gather_bench import get, put, simulate
+from tests.scenarios.dram import DramModel
+
+# Round numbers, so that the sums below can be followed.
+ROUND = DramTimes(
+    banks=4, row_bytes=1024, t_beat_ps=4_000, t_cl_ps=14_000, t_cwl_ps=10_000, t_rcd_ps=13_000,
+    t_rp_ps=12_000, t_ras_ps=32_000, t_rtp_ps=7_000, t_wr_ps=15_000, t_rrd_ps=3_000,
+    t_faw_ps=21_000, t_refi_ps=1_000_000, t_rfc_ps=100_000, t_controller_ps=0,
+)
+PERIOD = 4_000
+BANK, ROW = 1024, 4096  # bytes from a bank to the next, and from a row to the next of its bank
+
+
+def plan(times, accesses):
+    """(done, hit) of (time, address, write) accesses, one a clock."""
+    dut, out = DramPlanner(times), []
+
+    async def bench(ctx):
+        ctx.set(dut.enable, 1)
+        for time, address, write in accesses:
+            ctx.set(dut.time, time)
+            ctx.set(dut.address, address)
+            ctx.set(dut.write, write)
+            out.append((ctx.get(dut.done), ctx.get(dut.hit)))
+            await ctx.tick()
+
+    simulate(dut, bench)
+    return out
+
+
+@pytest.mark.parametrize(
+    ("accesses", "done"),
+    [
+        # closed: tRCD 13 + tCL 14 + beat 4
+        ([(0, 0, 0)], [31_000]),
+        ([(0, 0, 1)], [27_000]),
+        # open row: tCL + beat from its own time on; the bus alone where it comes at once
+        ([(0, 0, 0), (100_000, 64, 0)], [31_000, 118_000]),
+        ([(0, 0, 0), (4_000, 64, 0)], [31_000, 35_000]),
+        # row conflict, bank long quiet: tRP 12 + 31
+        ([(0, 0, 0), (100_000, ROW, 0)], [31_000, 143_000]),
+        # at once: tRAS 32 first
+        ([(0, 0, 0), (4_000, ROW, 0)], [31_000, 32_000 + 43_000]),
+        # a late read of the row: its column command at 30, tRTP 7 to 37
+        ([(0, 0, 0), (30_000, 64, 0), (31_000, ROW, 0)], [31_000, 48_000, 37_000 + 43_000]),
+        # a write: data ends at 27, tWR 15 to 42
+        ([(0, 0, 1), (4_000, ROW, 0)], [27_000, 42_000 + 43_000]),
+        # another bank: activates side by side, data in order of the bus
+        ([(0, 0, 0), (1_000, BANK, 0)], [31_000, 35_000]),
+        # tRRD 3 after the first activate, seen where the bus is free
+        ([(0, 0, 0), (0, BANK, 1)], [31_000, 35_000]),
+        # five activates: the fifth at tFAW 21 after the first
+        (
+            [(0, 0, 0), (0, BANK, 0), (0, 2 * BANK, 0), (0, 3 * BANK, 0), (100_000, ROW, 0),
+             (100_000, ROW + BANK, 0), (100_000, ROW + 2 * BANK, 0), (100_000, ROW + 3 * BANK, 0),
+             (100_000, 2 * ROW, 0)],
+            # conflicts at 112 (tRP), 115, 118, 121; the last row of bank 0 waits tRAS: 112 + 32 + 12
+            [31_000, 35_000, 39_000, 43_000, 143_000, 147_000, 151_000, 155_000, 187_000],
+        ),
+        # refresh at 1,000,000 closes the row: its end 1,100 + 31
+        ([(0, 0, 0), (1_050_000, 64, 0)], [31_000, 1_131_000]),
+        ([(0, 0, 0), (1_200_000, 64, 0)], [31_000, 1_231_000]),
+        # does not fit before it: after it. 986 + 14 + 4 = 1,004 is too late; 982 fits exactly
+        ([(0, 0, 0), (982_000, 64, 0)], [31_000, 1_000_000]),
+        ([(0, 0, 0), (982_002, 64, 0)], [31_000, 1_131_000]),
+        # and what comes behind, still before it, is a hit on the row opened after it
+        ([(0, 0, 0), (982_002, 64, 0), (982_004, 128, 0)], [31_000, 1_131_000, 1_135_000]),
+        # many refreshes slept through
+        ([(0, 0, 0), (57_500_000, 64, 0)], [31_000, 57_531_000]),
+    ],
+)
+def test_times_by_hand(accesses, done):
+    assert [end for end, _ in plan(ROUND, accesses)] == done
+    model = DramModel(ROUND)
+    assert [model.access(t, a, write=bool(w)) for t, a, w in accesses] == done
+
+
+def test_four_activate_window_by_hand():
+    times = DramTimes(**{**ROUND.__dict__, "banks": 8, "t_beat_ps": 1_000, "t_faw_ps": 40_000})
+    accesses = [(0, bank * BANK, 0) for bank in range(6)]
+    # Activates at 0, 3, 6, 9 (tRRD), then 40 and 43 (tFAW after the first and the second).
+    activates = [0, 3_000, 6_000, 9_000, 40_000, 43_000]
+    assert [end for end, _ in plan(times, accesses)] == [a + 28_000 for a in activates]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_accesses_equal_the_model(seed):
+    rng = random.Random(seed)
+    time, accesses = 0, []
+    for _ in range(1500):
+        time += rng.choice([2, PERIOD, PERIOD, 30_000, rng.randrange(400_000)])
+        accesses.append((time, rng.randrange(64) * rng.choice([64, 512, ROW]), rng.getrandbits(1)))
+    model = DramModel(ROUND)
+    expected = []
+    for time, address, write in accesses:
+        hits = model.hits
+        expected.append((model.access(time, address, write=bool(write)), model.hits - hits))
+    assert plan(ROUND, accesses) == expected
+    assert min(model.hits, model.misses, model.refreshes) > 50
+
+
+class DramBench:
+    """The memory with its edge number, and clocked access to both ports."""
+
+    def __init__(self, times=ROUND, **parameters):
+        parameters = {"window_bytes": 1 << 14, "data_bits": 512, **parameters}
+        self.dut = SimDram(period_ps=PERIOD, times=times, **parameters)
+        self.ties = 0
+
+    async def count(self, ctx):
+        edge = 0
+        while True:
+            _, _, tie = await ctx.tick().sample(self.dut.tie)
+            edge += 1
+            self.ties += tie
+            ctx.set(self.dut.now, edge)
+
+    def run(self, *benches, limit_cycles=10_000):
+        simulate(self.dut, *benches, background=(self.count,), limit_cycles=limit_cycles)
+
+    async def read(self, ctx, address, *, beats=1, size=6, burst=Burst.INCR, id=1):
+        await put(ctx, self.dut.read.ar,
+                  {"addr": address, "len": beats - 1, "size": size, "burst": burst, "id": id})
+        got = [await get(ctx, self.dut.read.r) for _ in range(beats)]
+        assert [beat.last for beat in got] == [0] * (beats - 1) + [1]
+        assert {beat.id for beat in got} == {id}
+        return got
+
+    async def write(self, ctx, address, words, *, strobes=(1 << 64) - 1, id=2, **fields):
+        fields = {"size": 6, "burst": Burst.INCR, **fields}
+        await put(ctx, self.dut.write.aw, {"addr": address, "len": len(words) - 1, "id": id, **fields})
+        for number, word in enumerate(words):
+            last = number == len(words) - 1
+            await put(ctx, self.dut.write.w, {"data": word, "strb": strobes, "last": last})
+        answer = await get(ctx, self.dut.write.b)
+        assert answer.id == id
+        return answer.resp
+
+
+def test_what_was_written_is_read():
+    bench = DramBench()
+    rng = random.Random(1)
+    words = [rng.getrandbits(512) for _ in range(16)]
+
+    async def story(ctx):
+        assert await bench.write(ctx, 0xC00, words) == Response.OKAY
+        got = await bench.read(ctx, 0xC00, beats=16)
+        assert [(beat.data, beat.resp) for beat in got] == [(word, 0) for word in words]
+        assert await bench.write(ctx, 0xC40, [(1 << 512) - 1], strobes=0xF0) == Response.OKAY
+        (merged,) = await bench.read(ctx, 0xC40)
+        mask = 0xFFFF_FFFF << 32
+        assert merged.data == words[1] & ~mask | mask
+        (narrow,) = await bench.read(ctx, 0xC88, size=3)
+        assert narrow.data == words[2]
+
+    bench.run(story)
+
+
+def test_latency_on_the_port_is_the_first_edge_at_or_after_the_end():
+    bench, asked, taken = DramBench(), [], []
+    ar, r = bench.dut.read.ar, bench.dut.read.r
+
+    async def story(ctx):
+        await bench.read(ctx, 0)
+        await bench.read(ctx, 64)
+
+    async def watch(ctx):
+        ports = (ar.valid, ar.ready, r.valid, r.ready, bench.dut.now)
+        while True:
+            _, _, ar_valid, ar_ready, r_valid, r_ready, now = await ctx.tick().sample(*ports)
+            if ar_valid and ar_ready:
+                asked.append(now)
+            if r_valid and r_ready:
+                taken.append(now)
+
+    simulate(bench.dut, story, background=(bench.count, watch))
+    # Taken at edge n, planned at n + 1. A closed row is done 31 ns later, 7.75 clocks: the beat is on
+    # the port after n + 9 and taken at n + 10. An open row is done after 18 ns, 4.5 clocks.
+    assert [end - start for start, end in zip(asked, taken, strict=True)] == [10, 7]
+
+
+@pytest.mark.parametrize(
+    ("fields", "response"),
+    [
+        ({"address": 1 << 14}, Response.DECERR),
+        ({"address": 1 << 40}, Response.DECERR),
+        ({"address": 0, "beats": 2, "size": 3}, Response.SLVERR),
+        ({"address": 0, "beats": 2, "burst": Burst.FIXED}, Response.SLVERR),
+        ({"address": 0, "beats": 4, "burst": Burst.WRAP}, Response.SLVERR),
+        ({"address": 0, "size": 7}, Response.SLVERR),
+    ],
+)
+def test_errors(fields, response):
+    bench = DramBench()
+
+    async def story(ctx):
+        got = await bench.read(ctx, **fields)
+        assert {beat.resp for beat in got} == {response}
+        (good,) = await bench.read(ctx, 64)
+        assert good.resp == Response.OKAY
+        beats = fields.pop("beats", 1)
+        assert await bench.write(ctx, fields.pop("address"), [5] * beats, **fields) == response
+        assert await bench.write(ctx, 64, [5]) == Response.OKAY
+
+    bench.run(story)
+
+
+def test_a_burst_that_leaves_the_window_fails_from_there_on():
+    bench = DramBench()
+
+    async def story(ctx):
+        got = await bench.read(ctx, (1 << 14) - 128, beats=4)
+        assert [beat.resp for beat in got] == [0, 0, Response.DECERR, Response.DECERR]
+        assert await bench.write(ctx, (1 << 14) - 64, [1, 2]) == Response.DECERR
+
+    bench.run(story)
+
+
+def sequential_clocks(times, beats):
+    """Clocks from the first to the last of ``beats`` beats of one long read."""
+    bench, edges = DramBench(times, window_bytes=1 << 18), []
+
+    async def ask(ctx):
+        for first in range(0, beats, 64):
+            await put(ctx, bench.dut.read.ar, {"addr": 64 * first, "len": 63, "size": 6, "burst": 1})
+
+    async def take(ctx):
+        ctx.set(bench.dut.read.r.ready, 1)
+        while len(edges) < beats:
+            _, _, valid, now = await ctx.tick().sample(bench.dut.read.r.valid, bench.dut.now)
+            if valid:
+                edges.append(now)
+
+    bench.run(ask, take)
+    return edges[-1] - edges[0]
+
+
+@pytest.mark.parametrize("t_beat_ps", [4_156, 8_312])
+def test_sequential_rate_is_the_bus(t_beat_ps):
+    times = DramTimes(t_beat_ps=t_beat_ps)
+    beats = 512  # before the first refresh
+    clocks = sequential_clocks(times, beats)
+    assert clocks * PERIOD == pytest.approx((beats - 1) * t_beat_ps, abs=PERIOD)
+
+
+def test_refresh_takes_its_share_of_the_sequential_rate():
+    beats = 2048
+    clocks = sequential_clocks(DramTimes(), beats)
+    bus = (beats - 1) * 4_156
+    # 8.5 us hold one refresh at 7.8 us; what does not fit before it and the reopening come on top.
+    assert 350_000 <= clocks * PERIOD - bus <= 350_000 + 14_160 + 14_160 + 4_156 + PERIOD
+
+
+def test_ports_take_turns():
+    bench, taken = DramBench(), []
+
+    async def reads(ctx):
+        for number in range(4):
+            await bench.read(ctx, 256 * number, beats=16)
+
+    async def writes(ctx):
+        await bench.write(ctx, 0x2000, list(range(64)))
+
+    async def watch(ctx):
+        while True:
+            _, _, *fired = await ctx.tick().sample(bench.dut.hit, bench.dut.miss, bench.dut.tie)
+            taken.append(fired)
+
+    simulate(bench.dut, reads, writes, background=(bench.count, watch))
+    assert bench.ties > 8
+    assert sum(hit + miss for hit, miss, _ in taken) == 128
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"t_rcd_ps": 0}, "t_rcd_ps must be an integer from 1 up, not 0"),
+        ({"t_controller_ps": -1}, "t_controller_ps must be an integer from 0 up, not -1"),
+        ({"banks": 12}, "banks must be a power of two from 2 up, not 12"),
+        ({"t_refi_ps": 400_000}, "t_refi_ps must be at least 428636"),
+        ({"t_rfc_ps": 20_000}, "t_rfc_ps must be at least t_faw_ps, not 20000 < 21000"),
+    ],
+)
+def test_refuses_times(change, message):
+    with pytest.raises(ValueError, match=message):
+        DramTimes(**change)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"period_ps": 4_001}, ValueError, "Clock period must be an even number of ps, not 4001"),
+        ({"times": None}, TypeError, "Times must be DramTimes, not None"),
+        ({"window_bytes": 3 << 20}, ValueError, "DRAM window must be a power of two of bytes"),
+    ],
+)
+def test_refuses_parameters(change, error, message):
+    with pytest.raises(error, match=message):
+        SimDram(**{"period_ps": PERIOD, "times": ROUND, **change})
