@@ -44,7 +44,7 @@ class ArrayOperation(enum.IntEnum, shape=8):
 
 
 class ChannelCommand(data.Struct):
-    """Order to the flash channel: read ``length`` bytes from ``column`` of page ``row``; both even."""
+    """Order to the flash channel: ``length`` bytes from ``column`` of page ``row``; both even."""
 
     operation: 8
     way: 8

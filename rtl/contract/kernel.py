@@ -39,7 +39,7 @@ def latest(causes: Iterable[Cause]) -> Cause:
 
 
 class Resource(Protocol):
-    """Something of which only ``capacity`` users at a time can make use, first come first served."""
+    """Something that ``capacity`` users at a time can hold, first come first served."""
 
     name: str
 
@@ -96,7 +96,7 @@ class Kernel(Protocol):
         """Take the next span number."""
 
     def origin(self, unit: str, stage: str) -> Cause:
-        """Record a span of no length, without a cause, now: the start of everything that follows."""
+        """Record a span of no length and no cause, now: the start of everything that follows."""
 
 
 class PageRead(NamedTuple):
@@ -209,7 +209,7 @@ class FpgaPort(Protocol):
     def launch(
         self, descriptor_address: int, count: int, cause: Cause, *, request: int = 0
     ) -> Generator[Any, Any, "tuple[int, Any, Cause]"]:
-        """Start the gather unit and wait for it; returns (GatherStatus, handle of results, Cause)."""
+        """Start the gather unit and wait for it: (GatherStatus, handle of the results, Cause)."""
 
     def fetch(
         self, results: Any, cause: Cause, *, request: int = 0

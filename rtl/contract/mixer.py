@@ -28,7 +28,7 @@ MULTIPLIERS = (0x7FEB_352D, 0x846C_A68B)
 
 
 def mix(value):
-    """Bijective 32-bit mixer; ``value`` is an int or a ``uint32`` array (same shape out)."""
+    """Bijective 32-bit mixer; ``value`` is a 32-bit integer or an array of them (as ``uint32``)."""
     if isinstance(value, np.ndarray):
         word = value.astype(np.uint32)
         word ^= word >> np.uint32(SHIFTS[0])
@@ -37,6 +37,7 @@ def mix(value):
         word *= np.uint32(MULTIPLIERS[1])
         word ^= word >> np.uint32(SHIFTS[2])
         return word
+    value = int(value)
     value ^= value >> SHIFTS[0]
     value = value * MULTIPLIERS[0] & MASK
     value ^= value >> SHIFTS[1]
@@ -47,21 +48,35 @@ def mix(value):
 def list_key(seed, batch, hop, slot):
     """32-bit key of one list: the order in which lists are served does not matter.
 
-    ``seed`` is 64 bits, the others 32; all of their bits enter.
+    ``seed`` is 64 bits, the others 32; all of their bits enter. :exc:`ValueError` if one has more.
     """
-    key = 0
-    for word in (seed & MASK, seed >> 32 & MASK, batch, hop, slot):
-        key = mix((key + GOLDEN & MASK) ^ word)
-    return key
+    return mix(_base(seed, batch, hop) ^ _word("slot", slot))
 
 
 def list_keys(seed, batch, hop, slots):
     """Keys of many slots at once: ``slots`` is an integer array, the result ``uint32[len]``."""
+    slots = np.asarray(slots)
+    if slots.size:
+        _word("slot", slots.min())
+        _word("slot", slots.max())
+    return mix(np.uint32(_base(seed, batch, hop)) ^ slots.astype(np.uint32))
+
+
+def _base(seed, batch, hop):
+    """What a slot is mixed with."""
+    if not 0 <= seed < 1 << 64:
+        raise ValueError(f"seed must be in 0 to 2^64 - 1, not {seed!r}")
     key = 0
-    for word in (seed & MASK, seed >> 32 & MASK, batch, hop):
+    for word in (seed & MASK, seed >> 32, _word("batch", batch), _word("hop", hop)):
         key = mix((key + GOLDEN & MASK) ^ word)
-    base = np.uint32(key + GOLDEN & MASK)
-    return mix(base ^ np.asarray(slots, dtype=np.uint32))
+    return key + GOLDEN & MASK
+
+
+def _word(name, value):
+    value = int(value)
+    if not 0 <= value <= MASK:
+        raise ValueError(f"{name} must be in 0 to 2^32 - 1, not {value}")
+    return value
 
 
 def draw(key, index):
@@ -70,7 +85,7 @@ def draw(key, index):
 
 
 def positions(key, degree, fan_out):
-    """Positions to take from a list, with replacement: ``uint32[fan_out]``, or empty if degree is 0.
+    """Positions to take, with replacement: ``uint32[fan_out]``, or none if degree is 0.
 
     ``key`` and ``degree`` are 32-bit integers; position = draw * degree / 2^32, rounded down.
     """

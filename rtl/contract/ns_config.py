@@ -84,7 +84,7 @@ class Segment(data.Struct):
 
 
 class BodyEntry(data.Struct):
-    """One target, 16 bytes: its list starts ``offset`` bytes into block ``lba`` and has ``degree`` ids.
+    """One target, 16 bytes: ``degree`` ids, the first ``offset`` bytes into block ``lba``.
 
     Followed by ``fan_out`` 32-bit positions (:attr:`Mode.EXPLICIT`; none where degree is 0) or by
     one 32-bit key (:attr:`Mode.DRAW`).

@@ -8,6 +8,7 @@ from amaranth.lib import enum
 __all__ = [
     "COLUMN_CYCLES",
     "ROW_CYCLES",
+    "BusRule",
     "Opcode",
     "StatusBit",
     "row_address",
@@ -25,7 +26,9 @@ class Opcode(enum.IntEnum, shape=8):
     READ = 0x00
     READ_CONFIRM = 0x30
     CHANGE_READ_COLUMN_ENHANCED = 0x05
-    """With five address cycles (column and row), closed by E0h."""
+    """With five address cycles (column and row), closed by E0h, as Toggle-mode parts take it: the
+    row selects the LUN. ONFI's own opcode of that form is 06h; 05h has column cycles alone there.
+    """
     CHANGE_READ_COLUMN_CONFIRM = 0xE0
     READ_STATUS = 0x70
     READ_STATUS_ENHANCED = 0x78
@@ -42,8 +45,73 @@ class StatusBit(enum.IntFlag, shape=8):
     WP_N = 0x80
 
 
+class BusRule(enum.IntEnum, shape=8):
+    """What the bus checker watches; of several broken in one clock the lowest number is reported."""
+
+    CE_ONE_LOW = 1
+    """At most one chip enable is low."""
+    NO_TARGET = 2
+    """WE# and RE# stay high while no chip enable is low."""
+    LATCH_BOTH = 3
+    """CLE and ALE are never high together."""
+    T_WP = 4
+    """WE# is low for tWP."""
+    T_WH = 5
+    """WE# is high for tWH."""
+    T_WC = 6
+    """Rising edges of WE# are tWC apart."""
+    T_CALS = 7
+    """CLE, ALE and driven DQ are stable for tCALS before the rising edge of WE#."""
+    T_CAH = 8
+    """CLE, ALE and driven DQ are stable for tCAH after the rising edge of WE#."""
+    T_CS = 9
+    """CE# is low for tCS before the first rising edge of WE# or falling edge of RE#."""
+    T_CH = 10
+    """CE# stays low for tCH after the last rising edge of WE# or the last data edge of RE#."""
+    OPCODE = 11
+    """Every command byte is one of the read path."""
+    SEQUENCE = 12
+    """Each command has its address cycles and its confirm, and nothing comes between."""
+    ROW = 13
+    """Row addresses lie in the part."""
+    COLUMN = 14
+    """Column addresses are even and lie in the page."""
+    BUSY = 15
+    """A busy LUN gets nothing but 70h, 78h and FFh."""
+    T_WB_ACCESS = 16
+    """For tWB after its confirm cycle a LUN gets nothing but FFh: its status means nothing yet."""
+    T_WB_BUSY = 17
+    """R/B# is low at tWB after a confirm cycle."""
+    T_RR = 18
+    """RE# falls tRR after the LUN became ready."""
+    T_WHR = 19
+    """RE# falls tWHR after the last cycle of a status command."""
+    T_CCS = 20
+    """RE# falls tCCS after E0h."""
+    T_RHW = 21
+    """WE# falls tRHW after the last data edge of RE#."""
+    T_RPRE = 22
+    """RE# is low for tRPRE before the first data edge."""
+    T_RPST = 23
+    """RE# is low for tRPST after the clock of the last data edge."""
+    BURST_SOURCE = 24
+    """Data is read from a ready LUN chosen by 05h-E0h, or is the status after 70h or 78h."""
+    BURST_LENGTH = 25
+    """A burst has a whole, even number of bytes, at least two."""
+    BURST_PAUSE = 26
+    """A burst does not pause."""
+    PAGE_END = 27
+    """A burst ends within the page."""
+    DIE_DRIVES = 28
+    """At most one die drives, and it is the one whose CE# is low, or was tDQSRE ago."""
+    CONTENTION = 29
+    """Controller and die never drive together."""
+    T_DQSRE = 30
+    """DQS repeats RE# tDQSRE later, and is low while no die drives."""
+
+
 def row_bits(part):
-    """Block and page bits of a row address; the LUN's bits lie above them (ONFI 3.1, section 3.1)."""
+    """Block and page bits of a row address; the LUN's lie above them (ONFI 3.1, section 3.1)."""
     return (part.rows - 1).bit_length()
 
 

@@ -9,7 +9,7 @@ The chunk of the metadata codeword is one :class:`PageMetadata`, then bytes of F
 codewords is FILL too, as in erased cells.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from amaranth.lib import data
@@ -40,8 +40,8 @@ class PageLayout:
     Raises
     ------
     ValueError
-        If the codewords do not fit the page, or the page is not a whole number of codeword pairs
-        and of blocks.
+        If a size is not a positive integer, the codewords do not fit the page, or the page is not
+        a whole number of codeword pairs and of blocks.
     """
 
     page_bytes: int
@@ -51,6 +51,10 @@ class PageLayout:
     lba_bytes: int = 4096
 
     def __post_init__(self):
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not isinstance(value, int) or value < 1:
+                raise ValueError(f"{field.name} must be a positive integer, not {value!r}")
         if self.page_bytes % (2 * self.chunk_bytes):
             raise ValueError(
                 f"page_bytes must be a multiple of {2 * self.chunk_bytes} (a codeword pair), "
@@ -114,7 +118,9 @@ class PageLayout:
         return self.lba_codewords * self.codeword_bytes
 
     def lba_column(self, index):
-        """Column of block ``index`` (0 to ``lbas`` - 1) of the page."""
+        """Column of block ``index`` of the page; :exc:`ValueError` beyond ``lbas`` - 1."""
+        if not 0 <= index < self.lbas:
+            raise ValueError(f"index must be in 0 to {self.lbas - 1}, not {index!r}")
         return index * self.lba_bus_bytes
 
     def split(self, raw):
@@ -122,6 +128,11 @@ class PageLayout:
 
         ``raw`` is a whole number of codewords, as read from a codeword's first column.
         """
+        if len(raw) % self.codeword_bytes:
+            raise ValueError(
+                f"raw must be a whole number of codewords of {self.codeword_bytes} bytes, "
+                f"not {len(raw)} bytes"
+            )
         words = np.frombuffer(raw, dtype=np.uint8).reshape(-1, self.codeword_bytes)
         return words[:, : self.chunk_bytes], words[:, self.chunk_bytes :]
 

@@ -1,0 +1,111 @@
+"""Part descriptions: what is refused, rounding to cycles, and row addresses on the bus."""
+
+from dataclasses import fields, replace
+
+import pytest
+
+from rtl.contract.nand_part import NandPart, cycles
+from rtl.contract.onfi import Opcode, StatusBit, row_address, row_bits, split_row
+
+PART = NandPart(
+    name="made up",
+    page_bytes=16_384,
+    spare_bytes=1_664,
+    pages_per_block=128,
+    blocks_per_lun=10,
+    luns=2,
+    t_r_ps=50_000_000,
+    t_wc_ps=25_000,
+    t_wp_ps=11_000,
+    t_wh_ps=11_000,
+    t_cs_ps=20_000,
+    t_ch_ps=5_000,
+    t_cals_ps=10_000,
+    t_cah_ps=5_000,
+    t_wb_ps=100_000,
+    t_rr_ps=20_000,
+    t_whr_ps=80_000,
+    t_ccs_ps=300_000,
+    t_rhw_ps=100_000,
+    t_rpre_ps=15_000,
+    t_rpst_ps=12_500,
+    t_dqsre_ps=25_000,
+    poll_first_ps=50_000_000,
+    poll_period_ps=1_000_000,
+)
+NUMBERS = [field.name for field in fields(NandPart) if field.name != "name"]
+
+
+def test_derived_sizes():
+    assert PART.raw_page_bytes == 18_048
+    assert PART.rows == 1_280
+
+
+@pytest.mark.parametrize("value", [0, -1, 2.5, "5", None])
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_are_positive_integers(name, value):
+    with pytest.raises(ValueError, match=f"{name} must be a positive integer, not {value!r}"):
+        replace(PART, **{name: value})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"page_bytes": 16_383}, "must be even on a DDR bus, not 16383 and 1664"),
+        ({"spare_bytes": 1_663}, "must be even on a DDR bus, not 16384 and 1663"),
+        (
+            {"t_wc_ps": 21_999},
+            r"t_wc_ps must be at least t_wp_ps \+ t_wh_ps, not 21999 < 11000 \+ 11000",
+        ),
+        ({"poll_first_ps": 99_999}, "poll_first_ps must be at least t_wb_ps, not 99999 < 100000"),
+    ],
+)
+def test_contradictions(change, message):
+    with pytest.raises(ValueError, match=message):
+        replace(PART, **change)
+
+
+def test_limits_that_just_hold():
+    replace(PART, t_wc_ps=22_000, poll_first_ps=100_000)
+
+
+@pytest.mark.parametrize(
+    ("duration_ps", "whole"),
+    [(0, 0), (1, 1), (9_999, 1), (10_000, 1), (10_001, 2), (100_000, 10), (105_000, 11)],
+)
+def test_cycles_of_a_100_mhz_clock(duration_ps, whole):
+    assert cycles(duration_ps, 10_000) == whole
+
+
+def test_cycles_are_exact_beyond_floating_point():
+    assert cycles(10**20 + 1, 10) == 10**19 + 1
+
+
+def test_row_addresses_put_the_lun_above_the_rows():
+    # 1,280 rows need 11 bits (2^10 < 1,280 <= 2^11): LUN 1 is 1 << 11 = 2,048.
+    assert row_bits(PART) == 11
+    assert row_address(PART, 1, 5) == 2_053
+    assert split_row(PART, 2_053) == (1, 5)
+    for lun in range(2):
+        for row in (0, 1, 127, 128, 1_279):
+            assert split_row(PART, row_address(PART, lun, row)) == (lun, row)
+
+
+@pytest.mark.parametrize(("blocks", "bits"), [(8, 10), (16, 11), (17, 12)])
+def test_row_bits_of_whole_powers(blocks, bits):
+    # 8 * 128 = 1,024 rows, 0 to 1,023, fit 10 bits.
+    assert row_bits(replace(PART, blocks_per_lun=blocks)) == bits
+
+
+def test_commands_and_status_as_onfi_prints_them():
+    # ONFI 3.1, table 60: Read 00h 30h; Change Read Column 05h E0h; Read Status 70h; Read Status
+    # Enhanced 78h; Reset FFh. (05h with a row address is the form of Toggle-mode parts.)
+    assert [opcode.value for opcode in Opcode] == [0x00, 0x30, 0x05, 0xE0, 0x70, 0x78, 0xFF]
+    # Section 5.13: bit 7 WP_n, 6 RDY, 5 ARDY, 1 FAILC, 0 FAIL.
+    assert {bit.name: bit.value for bit in StatusBit} == {
+        "FAIL": 1 << 0,
+        "FAILC": 1 << 1,
+        "ARDY": 1 << 5,
+        "RDY": 1 << 6,
+        "WP_N": 1 << 7,
+    }
