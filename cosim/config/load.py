@@ -61,9 +61,9 @@ def load_config(path: Path | str) -> LoadedConfig:
             file = platform_file(name, base)
         except UserError as error:
             raise source.error(("platforms", part), str(error)) from None
-        parts[part] = read_yaml(file)
+        parts[part] = _read_part(file, part)
     _override(parts, source, config.platform_overrides)
-    platforms = {part: _platform(parts[part], part) for part in parts}
+    platforms = {part: validate(_MODELS[part], parts[part]) for part in parts}
     loaded = LoadedConfig(config, Platforms.model_construct(**platforms), source)
     check_platforms(loaded.platforms, config.systems)
     return loaded
@@ -99,7 +99,7 @@ def load_platform(name: str) -> Any:
     part = source.values.get("part")
     if part not in _MODELS:
         raise source.error(("part",), f"must be one of {', '.join(_MODELS)}, not {part!r}")
-    return _platform(source, part)
+    return validate(_MODELS[part], source)
 
 
 def resolved_yaml(loaded: LoadedConfig) -> str:
@@ -111,10 +111,11 @@ def resolved_yaml(loaded: LoadedConfig) -> str:
     return yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=100)
 
 
-def _platform(source: YamlSource, part: str) -> Any:
+def _read_part(file: Path, part: str) -> YamlSource:
+    source = read_yaml(file)
     if source.values.get("part") != part:
         raise source.error(("part",), f"must be {part!r}, not {source.values.get('part')!r}")
-    return validate(_MODELS[part], source)
+    return source
 
 
 def _override(
@@ -138,6 +139,7 @@ def _override(
 def _constant(values: Any, path: KeyPath, config: YamlSource, here: KeyPath) -> dict[str, Any]:
     for depth, name in enumerate(path):
         known = [] if "value" in values else [k for k, v in values.items() if isinstance(v, dict)]
+        known = [key for key in known if depth or key != "sources"]
         if name not in known:
             where = ".".join(str(part) for part in path[:depth]) or "the platform"
             hint = nearest(str(name), known) if known else "; it is a constant itself"

@@ -105,7 +105,8 @@ def parse_quantity(kind: Quantity, text: object) -> int:
 def format_quantity(kind: Quantity, value: int) -> str:
     """``value`` in the largest unit in which it is whole, as :func:`parse_quantity` reads it."""
     if kind is SHARE:
-        return f"{Fraction(value, 10**4):f} %" if value % 10**4 else f"{value // 10**4} %"
+        hundredths = f"{value // 10**4}.{value % 10**4:04}"
+        return f"{hundredths.rstrip('0').rstrip('.')} %"
     fitting = [u for u, size in kind.units.items() if value % size == 0 and (value or size == 1)]
     unit = max(fitting, key=kind.units.__getitem__)
     return f"{value // kind.units[unit]} {unit}"

@@ -12,6 +12,8 @@ __all__ = ["KeyPath", "Place", "YamlSource", "dotted", "read_yaml"]
 
 KeyPath = tuple[str | int, ...]
 
+_PLAIN_TAGS = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
+
 
 @dataclass(frozen=True)
 class Place:
@@ -97,6 +99,9 @@ def _values(
     places: dict[KeyPath, Place],
 ) -> Any:
     places.setdefault(path, Place(file, node.start_mark.line + 1))
+    if not isinstance(node, yaml.ScalarNode) and node.tag not in _PLAIN_TAGS:
+        line = node.start_mark.line + 1
+        raise UserError(f"{file}:{line}: file must hold plain YAML, not {node.tag}")
     if isinstance(node, yaml.SequenceNode):
         return [_values(loader, n, (*path, i), file, places) for i, n in enumerate(node.value)]
     if not isinstance(node, yaml.MappingNode):
@@ -106,7 +111,8 @@ def _values(
         key = loader.construct_object(key_node, deep=True)
         line = key_node.start_mark.line + 1
         if not isinstance(key, str):
-            raise UserError(f"{file}:{line}: {dotted(path)} keys must be words, not {key!r}")
+            where = f"{dotted(path)} keys" if path else "keys"
+            raise UserError(f"{file}:{line}: {where} must be words, not {key!r}")
         if key in values:
             first = places[(*path, key)].line
             raise UserError(
