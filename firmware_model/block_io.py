@@ -1,0 +1,186 @@
+"""Ordinary reads: NVMe blocks through the page buffer to where the PRP entries point."""
+
+from collections.abc import Generator
+from typing import Any, NamedTuple
+
+from firmware_model.core import Cores
+from firmware_model.counters import Counters
+from firmware_model.dma import DmaEngine, split
+from firmware_model.outcome import CommandError, Outcome, settle
+from firmware_model.page_buffer import pair_mask
+from firmware_model.page_reader import PageReader
+from firmware_model.parameters import FirmwareParameters, Task
+from rtl.contract.kernel import Cause
+from rtl.contract.nvme import PAGE_BYTES, Status
+
+__all__ = ["BlockIo", "cut"]
+
+PRP_BYTES = 8
+BLOCK_COUNT_MASK = 0xFFFF
+Pieces = list[tuple[int, int]]
+
+
+def cut(pieces: Pieces, first: int, length: int) -> Pieces:
+    """The part of ``pieces`` (address, length) that holds bytes ``first`` and following."""
+    part, place, end = [], 0, first + length
+    for address, size in pieces:
+        begin, stop = max(place, first), min(place + size, end)
+        if begin < stop:
+            part.append((address + begin - place, stop - begin))
+        place += size
+    return part
+
+
+class _Extent(NamedTuple):
+    """``length`` bytes at ``start`` of a logical page are bytes ``place`` on of the transfer."""
+
+    page: int
+    start: int
+    length: int
+    place: int
+
+
+class BlockIo:
+    """Serves read commands, several at a time.
+
+    Blocks of one command that lie in one flash page are one job: the page comes into the buffer and
+    stays pinned until the DMA engine has sent the last of its bytes. Jobs end in any order. The
+    data may go to host memory or, peer to peer, to another PCIe device.
+
+    Notes
+    -----
+    PRP entries and lists: NVMe 1.4, section 4.3; Read: section 6.9.
+    """
+
+    def __init__(
+        self,
+        env: Any,
+        parameters: FirmwareParameters,
+        cores: Cores,
+        dma: DmaEngine,
+        reader: PageReader,
+        counters: Counters,
+    ) -> None:
+        self._env = env
+        self._parameters = parameters
+        self._cores = cores
+        self._dma = dma
+        self._reader = reader
+        self._counters = counters
+
+    def serve(self, entry: Any, cause: Cause, *, request: int) -> Generator[Any, Any, Cause]:
+        """Carry out one read command (a ``SubmissionEntry``) up to its last data byte.
+
+        Raises
+        ------
+        CommandError
+            With the status for the completion entry.
+        """
+        cause = yield from self._cores.run(Task.BLOCK_IO, "block_decode", cause, request=request)
+        self._counters.block_reads += 1
+        first = int(entry.cdw10) | int(entry.cdw11) << 32
+        blocks = (int(entry.cdw12) & BLOCK_COUNT_MASK) + 1
+        length = blocks * self._parameters.layout.lba_bytes
+        if length > self._parameters.nvme.transfer_limit_bytes:
+            raise CommandError(Status.INVALID_FIELD, cause)
+        if first + blocks > self._parameters.nvme.namespace_blocks:
+            raise CommandError(Status.LBA_OUT_OF_RANGE, cause)
+        pieces, cause = yield from self._pieces(
+            int(entry.prp1), int(entry.prp2), length, cause, request
+        )
+        jobs = []
+        for extent in self._extents(first, length):
+            cause = yield from self._reader.admit(cause, request=request)
+            parts = cut(pieces, extent.place, extent.length)
+            jobs.append(self._env.process(self._job(extent, parts, cause, request)))
+        return (yield from settle(self._env, cause, jobs))
+
+    def _extents(self, first_block: int, length: int) -> list[_Extent]:
+        layout = self._parameters.layout
+        byte, place, extents = first_block * layout.lba_bytes, 0, []
+        while place < length:
+            page, start = divmod(byte + place, layout.page_bytes)
+            here = min(layout.page_bytes - start, length - place)
+            extents.append(_Extent(page, start, here, place))
+            place += here
+        return extents
+
+    def _job(
+        self, extent: _Extent, pieces: Pieces, cause: Cause, request: int
+    ) -> Generator[Any, Any, Outcome]:
+        try:
+            frame, cause = yield from self._reader.fetch(
+                extent.page,
+                pair_mask(self._parameters.layout, extent.start, extent.length),
+                cause,
+                request=request,
+                whole=self._parameters.block_read_whole_page,
+            )
+        except CommandError as error:
+            self._reader.finish(None, error.cause)
+            return Outcome(error.cause, error.status)
+        parts = split(pieces, self._dma.descriptor_bytes)
+        cause = yield from self._cores.run(
+            Task.BLOCK_IO, "block_io", cause, request=request, piece=len(parts)
+        )
+        writes, start = [], extent.start
+        for address, length in parts:
+            data = bytes(frame.data[start : start + length])
+            writes.append(self._dma.start_write(address, data, cause, request=request, kind="data"))
+            start += length
+        try:
+            cause = yield from settle(self._env, cause, writes)
+            outcome = Outcome(cause)
+        except CommandError as error:
+            outcome = Outcome(error.cause, error.status)
+        self._reader.finish(frame, outcome.cause)
+        return outcome
+
+    def _pieces(
+        self, prp1: int, prp2: int, length: int, cause: Cause, request: int
+    ) -> Generator[Any, Any, tuple[Pieces, Cause]]:
+        """Memory pieces named by the two PRP entries, a PRP list fetched where there is one."""
+        if prp1 % 4:
+            raise CommandError(Status.PRP_OFFSET_INVALID, cause)
+        here = min(length, PAGE_BYTES - prp1 % PAGE_BYTES)
+        pieces = [(prp1, here)]
+        left = length - here
+        if left > PAGE_BYTES:
+            more, cause = yield from self._list(prp2, left, cause, request)
+            return pieces + more, cause
+        if left:
+            if prp2 % PAGE_BYTES:
+                raise CommandError(Status.PRP_OFFSET_INVALID, cause)
+            pieces.append((prp2, left))
+        return pieces, cause
+
+    def _list(
+        self, address: int, left: int, cause: Cause, request: int
+    ) -> Generator[Any, Any, tuple[Pieces, Cause]]:
+        """Follow a PRP list; the last entry of a full list page leads to the next one."""
+        pieces: Pieces = []
+        alignment = PRP_BYTES
+        while left:
+            if address % alignment:
+                raise CommandError(Status.PRP_OFFSET_INVALID, cause)
+            room = (PAGE_BYTES - address % PAGE_BYTES) // PRP_BYTES
+            needed = -(-left // PAGE_BYTES)
+            cause = yield from self._cores.run(Task.BLOCK_IO, "dma_setup", cause, request=request)
+            raw, cause = yield from self._dma.read(
+                address, PRP_BYTES * min(room, needed), cause, request=request, kind="prp"
+            )
+            entries = [
+                int.from_bytes(raw[at : at + PRP_BYTES], "little")
+                for at in range(0, len(raw), PRP_BYTES)
+            ]
+            cause = yield from self._cores.run(
+                Task.BLOCK_IO, "prp_parse", cause, request=request, entry=len(entries)
+            )
+            if needed > room:
+                address, alignment = entries.pop(), PAGE_BYTES
+            for entry in entries:
+                if entry % PAGE_BYTES:
+                    raise CommandError(Status.PRP_OFFSET_INVALID, cause)
+                pieces.append((entry, min(left, PAGE_BYTES)))
+                left -= pieces[-1][1]
+        return pieces, cause

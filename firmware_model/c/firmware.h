@@ -1,0 +1,69 @@
+/* Data that the firmware's inner loops share.
+ *
+ * Uncached memory (the page buffer, NS_config bodies, pending subgraphs) is only ever read and
+ * written in 32-bit words, as the embedded cores do it. Layouts are those of rtl/contract.
+ */
+#ifndef FIRMWARE_H
+#define FIRMWARE_H
+
+#include <stdint.h>
+
+enum status {
+    SUCCESS = 0x000,
+    INVALID_OPCODE = 0x001,
+    INVALID_FIELD = 0x002,
+    INVALID_NAMESPACE = 0x00B,
+    LBA_OUT_OF_RANGE = 0x080,
+    NS_CONFIG_COUNT = 0x7C4,
+    NS_CONFIG_ADDRESS = 0x7C5,
+};
+
+/* A submission entry, decoded. */
+struct command {
+    uint32_t opcode;
+    uint32_t sampling;
+    uint32_t cid;
+    uint32_t request;
+    uint32_t prp1[2];
+    uint32_t prp2[2];
+    uint32_t block[2];
+    uint32_t blocks;
+};
+
+/* Sizes of the namespace, as powers of two and in blocks. */
+struct format {
+    uint32_t lba_log2;
+    uint32_t page_log2;
+    uint32_t id_log2;
+    uint32_t blocks;
+};
+
+/* `words` 32-bit words at byte `start` of a page belong at byte `target` of the result. */
+struct piece {
+    uint32_t page;
+    uint32_t start;
+    uint32_t words;
+    uint32_t target;
+};
+
+/* A flash read that waits for its channel. */
+struct flash_read {
+    uint32_t way;
+    uint32_t lun;
+    uint32_t row;
+    uint32_t column;
+    uint32_t length;
+    uint32_t tag;
+};
+
+uint32_t sqe_decode(const volatile uint32_t *window, struct command *out);
+uint32_t body_parse(const volatile uint32_t *body, uint32_t targets, const struct format *format,
+                    struct piece *out);
+uint32_t body_draw(const volatile uint32_t *body, uint32_t targets, const struct format *format,
+                   struct piece *out);
+void gather(const volatile uint32_t *page, const struct piece *pieces, uint32_t count,
+            volatile uint32_t *result);
+uint32_t flash_issue(volatile uint32_t *port, const struct flash_read *read, uint8_t *outstanding,
+                     uint32_t luns);
+
+#endif

@@ -1,0 +1,177 @@
+"""Embedded cores: a cooperative polling loop whose steps cost cycles and exclude each other."""
+
+from collections import deque
+from collections.abc import Generator, Sequence
+from typing import Any, NamedTuple
+
+from firmware_model.cost_table import CostTable
+from firmware_model.parameters import CoreParameters, FirmwareParameters, Task
+from rtl.contract.kernel import Cause, Kernel
+
+__all__ = ["Core", "Cores"]
+
+
+class _Work(NamedTuple):
+    routine: str
+    cycles: int
+    cause: Cause
+    request: int
+    done: Any
+
+
+class Core:
+    """One core running the polling loop over the task queues bound to it.
+
+    The loop looks at the queues in turn, in the order of :class:`Task`. An empty queue costs
+    ``poll_cycles``; from one with work the oldest step is run to its end, and the loop goes on with
+    the next queue. Visits of an idle core are computed, not simulated: they lie at whole multiples
+    of ``poll_cycles`` after the last step's end, so that new work waits for the loop's phase.
+
+    Each step is a span ``firmware.<routine>``, and the loop's way to it a span ``firmware.poll``.
+    If the core was idle when the work came, the chain of causes leads to the work's own cause; if
+    it was busy, to the step that occupied it last.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    parameters : CoreParameters
+    costs : CostTable
+    tasks : sequence of Task
+        The queues of this core.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        parameters: CoreParameters,
+        costs: CostTable,
+        tasks: Sequence[Task],
+    ) -> None:
+        self.name = parameters.name
+        self.tasks = tuple(task for task in Task if task in tasks)
+        self.steps = 0
+        self.polls = 0
+        """Steps that waited for the loop to come round."""
+        self.waits = 0
+        """Steps that were ready while another one occupied the core."""
+        self.ties = 0
+        """Choices among work in more than one queue."""
+        self.busy_ps = 0
+        self._kernel = kernel
+        self._env = kernel.env
+        self._parameters = parameters
+        self._costs = costs
+        self._queues: tuple[deque[_Work], ...] = tuple(deque() for _ in self.tasks)
+        self._poll_ps = parameters.poll_cycles * parameters.period_ps
+        self._free_at = int(self._env.now)
+        self._last: Cause | None = None
+        self._next_queue = 0
+        self._arrival: Any = self._env.event()
+        if self.tasks:
+            self._env.process(self._loop())
+
+    def run(
+        self, task: Task, routine: str, cause: Cause, *, request: int = 0, **counts: int
+    ) -> Generator[Any, Any, Cause]:
+        """Queue one step now and wait for its end; ``counts`` are what its cost depends on.
+
+        Raises
+        ------
+        RuntimeError
+            If ``cause`` did not happen now: time would be lost.
+        """
+        if cause.at_ps != self._env.now:
+            raise RuntimeError(
+                f"Step {routine} must be asked for when its cause {cause} happened, "
+                f"not at {self._env.now} ps"
+            )
+        work = _Work(
+            routine,
+            self._costs.cycles(self._parameters, routine, **counts),
+            cause,
+            request,
+            self._env.event(),
+        )
+        self._queues[self.tasks.index(task)].append(work)
+        if not self._arrival.triggered:
+            self._arrival.succeed()
+        end: Cause = yield work.done
+        return end
+
+    def _loop(self) -> Generator[Any, Any, None]:
+        env = self._env
+        while True:
+            if not any(self._queues):
+                self._arrival = env.event()
+                yield self._arrival
+            visit_ps, index = self._next_visit()
+            if visit_ps > env.now:
+                self._arrival = env.event()
+                yield self._arrival | env.timeout(visit_ps - int(env.now))
+                if env.now < visit_ps:
+                    continue  # more work came; the loop may pass its queue earlier
+            self.ties += sum(map(bool, self._queues)) > 1
+            yield from self._step(index, visit_ps)
+
+    def _next_visit(self) -> tuple[int, int]:
+        """When the loop next looks at a queue that has work, and which one."""
+        passed = -(-(int(self._env.now) - self._free_at) // self._poll_ps)
+        size = len(self._queues)
+        turn = next(
+            turn
+            for turn in range(passed, passed + size)
+            if self._queues[(self._next_queue + turn) % size]
+        )
+        return self._free_at + turn * self._poll_ps, (self._next_queue + turn) % size
+
+    def _step(self, index: int, start_ps: int) -> Generator[Any, Any, None]:
+        work = self._queues[index].popleft()
+        cause, ready_ps = work.cause, work.cause.at_ps
+        if ready_ps < self._free_at and self._last is not None:
+            self.waits += 1
+            cause = self._last
+        if cause.at_ps < start_ps:
+            self.polls += 1
+            cause = self._kernel.record(
+                self.name, "firmware.poll", cause.at_ps, start_ps, cause, request=work.request
+            )
+        duration_ps = work.cycles * self._parameters.period_ps
+        yield self._env.timeout(duration_ps)
+        end_ps = start_ps + duration_ps
+        done = self._kernel.record(
+            self.name,
+            f"firmware.{work.routine}",
+            start_ps,
+            end_ps,
+            cause,
+            request=work.request,
+            ready_ps=ready_ps,
+        )
+        self.steps += 1
+        self.busy_ps += duration_ps
+        self._free_at, self._last = end_ps, done
+        self._next_queue = (index + 1) % len(self._queues)
+        work.done.succeed(done)
+
+
+class Cores:
+    """All cores of a device, and the binding of tasks to them."""
+
+    def __init__(self, kernel: Kernel, parameters: FirmwareParameters, costs: CostTable) -> None:
+        self.cores = tuple(
+            Core(
+                kernel,
+                core,
+                costs,
+                [task for task, name in parameters.binding.items() if name == core.name],
+            )
+            for core in parameters.cores
+        )
+        by_name = {core.name: core for core in self.cores}
+        self._by_task = {task: by_name[name] for task, name in parameters.binding.items()}
+
+    def run(
+        self, task: Task, routine: str, cause: Cause, *, request: int = 0, **counts: int
+    ) -> Generator[Any, Any, Cause]:
+        """As :meth:`Core.run`, on the core that ``task`` is bound to."""
+        return self._by_task[task].run(task, routine, cause, request=request, **counts)

@@ -1,0 +1,42 @@
+"""Everything countable of one device, in a plain object."""
+
+from dataclasses import dataclass
+
+__all__ = ["Counters"]
+
+
+@dataclass
+class Counters:
+    """Events since the device was made; waits of shared tables are added by ``Device.counts``."""
+
+    doorbells: int = 0
+    bad_doorbells: int = 0
+    """Doorbell writes to no queue, or with a value beyond it: ignored."""
+    commands: int = 0
+    sampling_commands: int = 0
+    block_reads: int = 0
+    failed_commands: int = 0
+    """Completed with a status other than success."""
+    phase_turns: int = 0
+    """Completion queues that wrapped round."""
+    ns_config_headers: int = 0
+    list_pages: int = 0
+    targets: int = 0
+    empty_targets: int = 0
+    """Targets that ask for no ids."""
+    ids: int = 0
+    straddles: int = 0
+    """Ids whose bytes lie in two pages."""
+    page_jobs: int = 0
+    hits: int = 0
+    """Page buffer look-ups that found all they needed."""
+    merges: int = 0
+    """Look-ups that waited for a read somebody else had asked for."""
+    misses: int = 0
+    """Look-ups that had to read flash."""
+    refills: int = 0
+    """Misses on a page that had a frame, but not the codewords needed."""
+    flash_reads: int = 0
+    uncorrectable: int = 0
+    lun_full: int = 0
+    """Flash reads passed over, their LUN having two commands already."""

@@ -1,0 +1,119 @@
+"""The SSD: its firmware on modelled cores, put together on one kernel."""
+
+from collections.abc import Iterable
+
+from firmware_model.block_io import BlockIo
+from firmware_model.core import Cores
+from firmware_model.cost_table import CostTable, load_costs
+from firmware_model.counters import Counters
+from firmware_model.dma import DmaEngine, Dram
+from firmware_model.flash_scheduler import FlashScheduler
+from firmware_model.isp_control import IspControl
+from firmware_model.nvme_controller import NvmeController
+from firmware_model.page_buffer import PageBuffer
+from firmware_model.page_reader import PageReader
+from firmware_model.parameters import FirmwareParameters, QueueRegisters
+from firmware_model.slots import Slots
+from firmware_model.subgraph_generator import SubgraphGenerator
+from firmware_model.translation import ExtentMap
+from rtl.contract.kernel import DevicePort, FlashPort, Kernel
+
+__all__ = ["Device"]
+
+
+class Device:
+    """One SSD with in-storage sampling, between a PCIe port and its flash channels.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Simulated time and spans.
+    device_port : DevicePort
+        The PCIe link to the host.
+    flash_port : FlashPort
+        The flash channels; its geometry must be the striping's.
+    parameters : FirmwareParameters
+    queues : iterable of QueueRegisters
+        I/O queue pairs that exist from the start; more with :meth:`attach_queue`.
+    costs : CostTable, optional
+        Costs of the firmware's routines; the tables in ``firmware_model/costs`` if absent.
+
+    Raises
+    ------
+    ValueError
+        If the geometries differ.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        device_port: DevicePort,
+        flash_port: FlashPort,
+        parameters: FirmwareParameters,
+        *,
+        queues: Iterable[QueueRegisters] = (),
+        costs: CostTable | None = None,
+    ) -> None:
+        for unit in ("channels", "ways", "luns"):
+            found, needed = getattr(flash_port, unit), getattr(parameters.striping, unit)
+            if found != needed:
+                raise ValueError(f"flash_port.{unit} must be the striping's {needed}, not {found}")
+        env = kernel.env
+        self.parameters = parameters
+        self.costs = load_costs() if costs is None else costs
+        self.counters = Counters()
+        self.cores = Cores(kernel, parameters, self.costs)
+        self.extents = ExtentMap(parameters.layout, parameters.striping)
+        self.page_buffer = PageBuffer(env, parameters.layout, parameters.page_buffer_pages)
+        dram = Dram(kernel, parameters.dram_bytes_per_second)
+        self._dma = DmaEngine(kernel, device_port, dram, parameters.dma)
+        scheduler = FlashScheduler(
+            kernel, flash_port, parameters.layout, self.cores, dram, self.counters
+        )
+        jobs = Slots(env, "page jobs", parameters.page_jobs)
+        self._reader = PageReader(
+            self.cores, self.extents, self.page_buffer, scheduler, jobs, self.counters
+        )
+        common = parameters, self.cores, self._dma
+        self._generator = SubgraphGenerator(env, *common, self._reader, self.counters)
+        control = IspControl(*common, self._generator, self.counters)
+        blocks = BlockIo(env, *common, self._reader, self.counters)
+        self._controller = NvmeController(
+            env,
+            self.cores,
+            self._dma,
+            device_port,
+            parameters.nvme,
+            self.counters,
+            sampling=control.serve,
+            reading=blocks.serve,
+        )
+        for registers in queues:
+            self.attach_queue(registers)
+
+    def attach_queue(self, registers: QueueRegisters) -> None:
+        """Serve one more I/O queue pair from now on."""
+        self._controller.attach(registers)
+
+    def load_extent(self, first_page: int, pages: int) -> None:
+        """Tell the flash translation layer of bulk-loaded logical pages, in no simulated time."""
+        self.extents.load(first_page, pages)
+
+    def counts(self) -> dict[str, int]:
+        """All counters by name, those of tables, cores and the page buffer included."""
+        counts = dict(vars(self.counters))
+        counts |= {
+            "evictions": self.page_buffer.evictions,
+            "buffer_full_waits": self.page_buffer.full_waits,
+            "page_job_waits": self._reader.jobs.waits,
+            "subgraph_buffer_waits": self._generator.room.waits,
+            "command_slot_waits": self._controller.slots.waits,
+            "completion_queue_waits": sum(
+                queue.room.waits for queue in self._controller.queues.values()
+            ),
+            "dma_slot_waits": self._dma.slots.waits,
+        }
+        for core in self.cores.cores:
+            for name in ("steps", "polls", "waits", "ties", "busy_ps"):
+                counts[f"{core.name}_{name}"] = getattr(core, name)
+        return counts

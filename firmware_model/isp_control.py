@@ -1,0 +1,115 @@
+"""In-storage processing control unit: takes a sampling command to its NS_config and checks it."""
+
+from collections.abc import Callable, Generator
+from typing import Any, TypeVar
+
+from firmware_model.core import Cores
+from firmware_model.counters import Counters
+from firmware_model.dma import DmaEngine
+from firmware_model.ns_config import (
+    SLOT_BYTES,
+    Refusal,
+    SegmentList,
+    check_total,
+    parse_header,
+    parse_segments,
+)
+from firmware_model.outcome import CommandError
+from firmware_model.parameters import FirmwareParameters, Task
+from firmware_model.subgraph_generator import SubgraphGenerator
+from rtl.contract.kernel import Cause
+from rtl.contract.ns_config import BLOCK_BYTES
+from rtl.contract.nvme import PAGE_BYTES, Status
+
+__all__ = ["IspControl", "judge"]
+
+T = TypeVar("T")
+Pieces = list[tuple[int, int]]
+
+
+def judge(cause: Cause, check: Callable[..., T], *arguments: Any, **named: Any) -> T:
+    """Apply a check of :mod:`firmware_model.ns_config`; a refusal ends the command now."""
+    try:
+        return check(*arguments, **named)
+    except Refusal as refusal:
+        raise CommandError(refusal.status, cause) from None
+
+
+class IspControl:
+    """Serves sampling commands, several at a time.
+
+    The header block is fetched by one DMA descriptor and checked, then further list pages; body and
+    result belong to the subgraph generator.
+    """
+
+    def __init__(
+        self,
+        parameters: FirmwareParameters,
+        cores: Cores,
+        dma: DmaEngine,
+        generator: SubgraphGenerator,
+        counters: Counters,
+    ) -> None:
+        self._list_pages = parameters.list_pages
+        self._cores = cores
+        self._dma = dma
+        self._generator = generator
+        self._counters = counters
+
+    def serve(self, entry: Any, cause: Cause, *, request: int) -> Generator[Any, Any, Cause]:
+        """Carry out one sampling command (a ``SubmissionEntry``) up to its last result byte.
+
+        Raises
+        ------
+        CommandError
+            With the status for the completion entry.
+        """
+        if entry.cdw12 & 0xFFFF or entry.prp2:
+            raise CommandError(Status.INVALID_FIELD, cause)
+        if entry.prp1 % PAGE_BYTES:
+            raise CommandError(Status.PRP_OFFSET_INVALID, cause)
+        self._counters.sampling_commands += 1
+        block, cause = yield from self._fetch(int(entry.prp1), BLOCK_BYTES, cause, request)
+        self._counters.ns_config_headers += 1
+        cause = yield from self._cores.run(
+            Task.ISP_CONTROL, "header_check", cause, request=request, byte=BLOCK_BYTES
+        )
+        config = judge(cause, parse_header, block)
+        body, cause = yield from self._pieces(config.body, cause, request)
+        judge(cause, check_total, body, config.body_bytes)
+        result, cause = yield from self._pieces(config.result, cause, request)
+        judge(cause, check_total, result, config.result_bytes)
+        return (yield from self._generator.run(config, body, result, cause, request=request))
+
+    def _fetch(
+        self, address: int, length: int, cause: Cause, request: int
+    ) -> Generator[Any, Any, tuple[bytes, Cause]]:
+        cause = yield from self._cores.run(Task.ISP_CONTROL, "dma_setup", cause, request=request)
+        return (
+            yield from self._dma.read(address, length, cause, request=request, kind="ns_config")
+        )
+
+    def _pieces(
+        self, part: SegmentList, cause: Cause, request: int
+    ) -> Generator[Any, Any, tuple[Pieces, Cause]]:
+        """All memory pieces of a segment list, further list pages included."""
+        pieces: Pieces = []
+        pages = 0
+        while True:
+            cause = yield from self._cores.run(
+                Task.ISP_CONTROL,
+                "segment_list",
+                cause,
+                request=request,
+                segment=len(part.pieces) + bool(part.chain),
+            )
+            pieces += part.pieces
+            if part.chain is None:
+                return pieces, cause
+            pages += 1
+            if pages > self._list_pages:
+                raise CommandError(Status.NS_CONFIG_ADDRESS, cause)
+            self._counters.list_pages += 1
+            address, slots = part.chain
+            raw, cause = yield from self._fetch(address, SLOT_BYTES * slots, cause, request)
+            part = judge(cause, parse_segments, raw)

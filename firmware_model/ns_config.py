@@ -1,0 +1,210 @@
+"""Reads NS_config as the device sees it: bytes in, checked values out; no time passes here.
+
+Every rule has its status. In the order of the checks:
+
+==================  ==============================================================================
+NS_CONFIG_MAGIC     ``magic`` is not the four bytes NSCF
+NS_CONFIG_VERSION   another ``version``
+NS_CONFIG_LENGTH    ``length`` is not the header block's; the segments do not add up to
+                    ``body_bytes`` and ``result_bytes``; the body is longer or shorter than its
+                    entries; the result of the entries is not ``result_bytes`` long
+NS_CONFIG_CRC       the CRC-32 of the header block is another one
+NS_CONFIG_MODE      unknown ``mode``, or ``id_bytes`` other than 4 and 8
+NS_CONFIG_COUNT     no target, or more than the body can hold; a segment count of zero or beyond
+                    the list; a position beyond its list's end
+NS_CONFIG_ADDRESS   a segment of no length or with unknown flags, a chain that is not in the last
+                    slot, not to a page, or too long; an offset beyond the block
+LBA_OUT_OF_RANGE    a list that leaves the namespace
+==================  ==============================================================================
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+from zlib import crc32
+
+import numpy as np
+
+from rtl.contract.codec import byte_size, record_dtype, unpack
+from rtl.contract.mixer import positions
+from rtl.contract.ns_config import (
+    BLOCK_BYTES,
+    BODY_LIST_OFFSET,
+    LIST_PAGE_SLOTS,
+    LIST_SLOTS,
+    MAGIC,
+    RESULT_LIST_OFFSET,
+    VERSION,
+    BodyEntry,
+    Header,
+    Mode,
+    Segment,
+    SegmentFlag,
+)
+from rtl.contract.nvme import Status
+
+__all__ = [
+    "COUNT_BYTES",
+    "ENTRY_BYTES",
+    "SLOT_BYTES",
+    "Entry",
+    "NsConfig",
+    "Refusal",
+    "SegmentList",
+    "Target",
+    "check_total",
+    "parse_entry",
+    "parse_header",
+    "parse_segments",
+    "target_of",
+]
+
+ENTRY_BYTES = byte_size(BodyEntry)
+SLOT_BYTES = byte_size(Segment)
+POSITION_BYTES = 4
+KEY_BYTES = 4
+COUNT_BYTES = 4
+ID_BYTES = 8
+CRC_FIELD = slice(8, 12)
+
+
+class Refusal(Exception):
+    """The structure breaks a rule; ``status`` says which."""
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(status.name)
+        self.status = status
+
+
+class Target(NamedTuple):
+    """One list to sample: its first byte in the namespace and the positions to take."""
+
+    list_byte: int
+    positions: tuple[int, ...]
+
+    @property
+    def result_bytes(self) -> int:
+        return COUNT_BYTES + ID_BYTES * len(self.positions)
+
+
+class Entry(NamedTuple):
+    """A body entry before its positions or key; ``extra_bytes`` of those follow it."""
+
+    lba: int
+    degree: int
+    offset: int
+    fan_out: int
+    extra_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SegmentList:
+    """Slots of one list or list page: pieces of memory, and where the list goes on."""
+
+    pieces: tuple[tuple[int, int], ...]
+    chain: tuple[int, int] | None
+    """Address and number of slots of the next list page."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NsConfig:
+    """A header block that has passed its checks."""
+
+    mode: Mode
+    id_bytes: int
+    target_count: int
+    body_bytes: int
+    result_bytes: int
+    body: SegmentList
+    result: SegmentList
+
+
+def _require(condition: bool, status: Status) -> None:
+    if not condition:
+        raise Refusal(status)
+
+
+def parse_header(block: bytes) -> NsConfig:
+    """Check a header block; :exc:`Refusal` with the status of the first rule broken."""
+    header = unpack(Header, block[: byte_size(Header)])
+    _require(header.magic == MAGIC, Status.NS_CONFIG_MAGIC)
+    _require(header.version == VERSION, Status.NS_CONFIG_VERSION)
+    _require(header.length == BLOCK_BYTES == len(block), Status.NS_CONFIG_LENGTH)
+    cleared = bytearray(block)
+    cleared[CRC_FIELD] = bytes(4)
+    _require(crc32(cleared) == header.crc, Status.NS_CONFIG_CRC)
+    _require(header.mode in (Mode.EXPLICIT, Mode.DRAW), Status.NS_CONFIG_MODE)
+    _require(header.id_bytes in (4, 8), Status.NS_CONFIG_MODE)
+    mode = Mode(header.mode)
+    least = ENTRY_BYTES + (KEY_BYTES if mode is Mode.DRAW else 0)
+    _require(0 < header.target_count * least <= header.body_bytes, Status.NS_CONFIG_COUNT)
+    lists = []
+    for offset, slots in (
+        (BODY_LIST_OFFSET, header.body_segments),
+        (RESULT_LIST_OFFSET, header.result_segments),
+    ):
+        _require(0 < slots <= LIST_SLOTS, Status.NS_CONFIG_COUNT)
+        lists.append(parse_segments(block[offset : offset + SLOT_BYTES * slots]))
+    return NsConfig(
+        mode=mode,
+        id_bytes=int(header.id_bytes),
+        target_count=int(header.target_count),
+        body_bytes=int(header.body_bytes),
+        result_bytes=int(header.result_bytes),
+        body=lists[0],
+        result=lists[1],
+    )
+
+
+def parse_segments(raw: bytes) -> SegmentList:
+    """Check the used slots of one list; :exc:`Refusal` with NS_CONFIG_ADDRESS."""
+    slots = np.frombuffer(raw, record_dtype(Segment)).tolist()
+    chain = None
+    if slots and slots[-1][2] == SegmentFlag.CHAIN:
+        address, length, _ = slots.pop()
+        count, rest = divmod(length, SLOT_BYTES)
+        _require(address % BLOCK_BYTES == 0 and rest == 0, Status.NS_CONFIG_ADDRESS)
+        _require(0 < count <= LIST_PAGE_SLOTS, Status.NS_CONFIG_ADDRESS)
+        chain = address, count
+    for _, length, flags in slots:
+        _require(length > 0 and flags == SegmentFlag.NONE, Status.NS_CONFIG_ADDRESS)
+    return SegmentList(pieces=tuple((slot[0], slot[1]) for slot in slots), chain=chain)
+
+
+def check_total(pieces: Sequence[tuple[int, int]], total: int) -> None:
+    """Check that ``pieces`` add up to ``total`` bytes; :exc:`Refusal` with NS_CONFIG_LENGTH."""
+    _require(sum(length for _, length in pieces) == total, Status.NS_CONFIG_LENGTH)
+
+
+def parse_entry(raw: bytes, mode: Mode) -> Entry:
+    """Decode the 16 bytes of a body entry."""
+    lba, degree, offset, fan_out = np.frombuffer(raw, record_dtype(BodyEntry)).tolist()[0]
+    if mode is Mode.DRAW:
+        extra = KEY_BYTES
+    else:
+        extra = POSITION_BYTES * fan_out if degree else 0
+    return Entry(lba, degree, offset, fan_out, extra)
+
+
+def target_of(
+    entry: Entry, extra: bytes, config: NsConfig, *, lba_bytes: int, namespace_blocks: int
+) -> Target:
+    """Positions and place of one list, checked.
+
+    Raises
+    ------
+    Refusal
+        NS_CONFIG_ADDRESS, LBA_OUT_OF_RANGE or NS_CONFIG_COUNT.
+    """
+    _require(entry.offset < lba_bytes, Status.NS_CONFIG_ADDRESS)
+    list_byte = entry.lba * lba_bytes + entry.offset
+    if not entry.degree:
+        return Target(list_byte, ())
+    end = list_byte + entry.degree * config.id_bytes
+    _require(end <= namespace_blocks * lba_bytes, Status.LBA_OUT_OF_RANGE)
+    if config.mode is Mode.DRAW:
+        taken = positions(int.from_bytes(extra, "little"), entry.degree, entry.fan_out)
+    else:
+        taken = np.frombuffer(extra, "<u4")
+        _require(bool((taken < entry.degree).all()), Status.NS_CONFIG_COUNT)
+    return Target(list_byte, tuple(taken.tolist()))

@@ -1,0 +1,158 @@
+"""The page buffer in the SSD's DRAM: frames of flash pages, pinned while in use, LRU otherwise."""
+
+from collections import OrderedDict, deque
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import Any
+
+from rtl.contract.kernel import Cause
+from rtl.contract.page import PageLayout
+
+__all__ = ["Fill", "Frame", "PageBuffer", "pair_mask"]
+
+
+def pair_mask(layout: PageLayout, first_byte: int, length: int) -> int:
+    """Bit mask of the codeword pairs that hold data bytes ``first_byte`` and following."""
+    pair = 2 * layout.chunk_bytes
+    first, last = first_byte // pair, (first_byte + length - 1) // pair
+    return (1 << last + 1) - (1 << first)
+
+
+@dataclass(eq=False)
+class Fill:
+    """A flash read on its way into a frame; ``pairs`` are the codeword pairs that it brings.
+
+    ``landed`` is a SimPy event whose value is (ok, Cause).
+    """
+
+    first: int
+    count: int
+    landed: Any
+
+    @property
+    def pairs(self) -> int:
+        return (1 << self.count) - 1 << self.first
+
+
+@dataclass(eq=False)
+class Frame:
+    """Room for the data of one page, parity already removed."""
+
+    page: int
+    data: bytearray
+    valid: int = 0
+    """Bit mask of the codeword pairs that hold data."""
+    pins: int = 0
+    fills: list[Fill] = field(default_factory=list)
+
+    @property
+    def arriving(self) -> int:
+        """Bit mask of the codeword pairs that reads in flight will bring."""
+        pairs = 0
+        for fill in self.fills:
+            pairs |= fill.pairs
+        return pairs
+
+
+class PageBuffer:
+    """``capacity`` frames, found by logical page number.
+
+    A frame is claimed (pinned) before it is used and released after. An unpinned frame keeps its
+    page until it is the least recently used one and a page without a frame needs it. When all
+    frames are pinned, claims wait in order, and a release hands the frame over to the first of
+    them at once. Whoever holds a pin must not claim another frame before he has released it;
+    then every wait ends.
+
+    Parameters
+    ----------
+    env : simpy.Environment
+    layout : PageLayout
+    capacity : int
+        Frames, at least 1.
+    """
+
+    def __init__(self, env: Any, layout: PageLayout, capacity: int) -> None:
+        if capacity < 1:
+            raise ValueError(f"capacity must be at least one page, not {capacity!r}")
+        self.evictions = 0
+        self.full_waits = 0
+        """Claims that found all frames pinned."""
+        self._env = env
+        self._layout = layout
+        self._capacity = capacity
+        self._frames: dict[int, Frame] = {}
+        self._idle: OrderedDict[int, Frame] = OrderedDict()
+        self._waiting: deque[tuple[int, Any]] = deque()
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    def claim(self, page: int, cause: Cause) -> Generator[Any, Any, tuple[Frame, Cause]]:
+        """Pin the frame of ``page``, a fresh one if it has none; may wait for a release."""
+        frame = self._take(page)
+        if frame is not None:
+            return frame, cause
+        self.full_waits += 1
+        turn = self._env.event()
+        self._waiting.append((page, turn))
+        granted: tuple[Frame, Cause] = yield turn
+        return granted
+
+    def release(self, frame: Frame, cause: Cause) -> None:
+        """Unpin now; ``cause`` is what ended the use."""
+        if frame.pins < 1:
+            raise RuntimeError(f"Frame of page {frame.page} must be pinned to be released")
+        frame.pins -= 1
+        if frame.pins:
+            return
+        self._idle[frame.page] = frame
+        waiting, self._waiting = self._waiting, deque()
+        for page, turn in waiting:
+            granted = self._take(page)
+            if granted is None:
+                self._waiting.append((page, turn))
+            else:
+                turn.succeed((granted, cause))
+
+    def _take(self, page: int) -> Frame | None:
+        """Pin ``page``'s frame, or a new one unless others wait for that; None if there is none."""
+        frame = self._frames.get(page)
+        if frame is None:
+            if self._waiting or not self._make_room():
+                return None
+            frame = Frame(page, bytearray(self._layout.page_bytes))
+            self._frames[page] = frame
+        self._idle.pop(page, None)
+        frame.pins += 1
+        return frame
+
+    def _make_room(self) -> bool:
+        if len(self._frames) < self._capacity:
+            return True
+        if not self._idle:
+            return False
+        page, _ = self._idle.popitem(last=False)
+        del self._frames[page]
+        self.evictions += 1
+        return True
+
+    def begin_fill(self, frame: Frame, pairs: int) -> Fill:
+        """Announce a read of the codeword pairs from the first to the last of ``pairs``."""
+        first = (pairs & -pairs).bit_length() - 1
+        fill = Fill(first, pairs.bit_length() - first, self._env.event())
+        frame.fills.append(fill)
+        return fill
+
+    def end_fill(self, frame: Frame, fill: Fill, raw: bytes | None, cause: Cause) -> None:
+        """Put whole codewords, as read from the first pair's column on, into the frame.
+
+        The parity is removed here. ``None`` means that they could not be corrected: the pairs stay
+        without data.
+        """
+        frame.fills.remove(fill)
+        if raw is not None:
+            start = fill.first * 2 * self._layout.chunk_bytes
+            data = self._layout.strip(raw)
+            frame.data[start : start + len(data)] = data
+            frame.valid |= fill.pairs
+        fill.landed.succeed((raw is not None, cause))

@@ -1,0 +1,241 @@
+"""Frozen parameters of the SSD's firmware and of the hardware it drives.
+
+Times are integers of picoseconds, sizes bytes, work core cycles. The values and their sources are
+in the platform files; nothing here has a default that is a physical constant.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from fractions import Fraction
+from types import MappingProxyType
+
+from rtl.contract.nvme import PAGE_BYTES
+from rtl.contract.page import PageLayout
+from rtl.contract.striping import Striping
+
+__all__ = [
+    "CoreParameters",
+    "DmaParameters",
+    "FirmwareParameters",
+    "NvmeParameters",
+    "QueueRegisters",
+    "Task",
+]
+
+
+class Task(StrEnum):
+    """Task queues of the firmware. A core's polling loop looks at its own in this order."""
+
+    FRONT_END = "front-end"
+    """Fetches and decodes submission entries, posts completions."""
+    ISP_CONTROL = "isp-control"
+    """Fetches, checks and parses NS_config."""
+    TRANSLATE = "translate"
+    """Logical to physical address, look-up in the page buffer."""
+    FLASH_ISSUE = "flash-issue"
+    FLASH_COMPLETION = "flash-completion"
+    GATHER = "gather"
+    """Takes ids out of buffered pages."""
+    WRITE_BACK = "write-back"
+    """Orders the DMA of finished subgraphs."""
+    BLOCK_IO = "block-io"
+    """Orders the DMA of ordinary reads."""
+
+
+def _positive(owner: object, *names: str) -> None:
+    for name in names:
+        value = getattr(owner, name)
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise ValueError(f"{name} must be a positive integer, not {value!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoreParameters:
+    """One embedded core.
+
+    Parameters
+    ----------
+    name : str
+        Unit name in spans.
+    period_ps : int
+        Clock period.
+    issue_rate : Fraction
+        Instructions a cycle that the core sustains while no load waits.
+    load_ps : mapping of str to int
+        Latency of a load by data object (``stack``, ``table``, ``page_buffer``, ``registers``).
+        Stores are posted and cost their issue only.
+    poll_cycles : int
+        Cycles in which the polling loop finds one task queue empty.
+
+    Raises
+    ------
+    ValueError
+        If a number is not positive.
+    """
+
+    name: str
+    period_ps: int
+    issue_rate: Fraction
+    load_ps: Mapping[str, int]
+    poll_cycles: int
+
+    def __post_init__(self) -> None:
+        _positive(self, "period_ps", "poll_cycles")
+        if not self.name:
+            raise ValueError("name must not be empty")
+        if self.issue_rate <= 0:
+            raise ValueError(f"issue_rate must be positive, not {self.issue_rate!r}")
+        for place, latency in self.load_ps.items():
+            if not isinstance(latency, int) or latency < 1:
+                raise ValueError(f"load_ps[{place!r}] must be a positive integer, not {latency!r}")
+        object.__setattr__(self, "load_ps", MappingProxyType(dict(self.load_ps)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DmaParameters:
+    """The DMA engine between the PCIe link and the SSD's DRAM.
+
+    Parameters
+    ----------
+    setup_ps : int
+        Time for which the engine's sequencer works on one descriptor, one at a time.
+    slots : int
+        Descriptors in flight.
+    descriptor_bytes : int
+        Largest transfer of one descriptor.
+    """
+
+    setup_ps: int
+    slots: int
+    descriptor_bytes: int
+
+    def __post_init__(self) -> None:
+        _positive(self, "setup_ps", "slots", "descriptor_bytes")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NvmeParameters:
+    """What the device says of itself.
+
+    Parameters
+    ----------
+    namespace_blocks : int
+        Size of namespace 1 in logical blocks of ``PageLayout.lba_bytes``.
+    transfer_limit_bytes : int
+        Largest data transfer of one command (MDTS).
+    command_slots : int
+        Commands that the device works on at a time.
+    """
+
+    namespace_blocks: int
+    transfer_limit_bytes: int
+    command_slots: int
+
+    def __post_init__(self) -> None:
+        _positive(self, "namespace_blocks", "transfer_limit_bytes", "command_slots")
+        if self.transfer_limit_bytes % PAGE_BYTES:
+            raise ValueError(
+                f"transfer_limit_bytes must be a multiple of {PAGE_BYTES}, "
+                f"not {self.transfer_limit_bytes}"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueRegisters:
+    """One I/O queue pair, as the host has set it up: addresses in host memory, sizes in entries.
+
+    Ref: NVMe 1.4, sections 3.1.22 ff. (queue sizes are at least 2, one entry stays free).
+    """
+
+    number: int
+    submission_address: int
+    submission_entries: int
+    completion_address: int
+    completion_entries: int
+
+    def __post_init__(self) -> None:
+        _positive(self, "number")
+        for name in ("submission_entries", "completion_entries"):
+            value = getattr(self, name)
+            if not 2 <= value <= 1 << 16:
+                raise ValueError(f"{name} must be in 2 to 65536, not {value!r}")
+        for name in ("submission_address", "completion_address"):
+            value = getattr(self, name)
+            if value < 0 or value % PAGE_BYTES:
+                raise ValueError(f"{name} must be aligned to {PAGE_BYTES} bytes, not {value:#x}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FirmwareParameters:
+    """Everything that the SSD's side of the system is made of, but its flash channels.
+
+    Parameters
+    ----------
+    cores : tuple of CoreParameters
+        At least one, with different names.
+    binding : mapping of Task to str
+        The core of every task.
+    layout : PageLayout
+        Columns of a flash page.
+    striping : Striping
+        Where logical pages lie.
+    nvme, dma : NvmeParameters, DmaParameters
+        Front end and DMA engine.
+    dram_bytes_per_second : int
+        Bandwidth of the SSD's DRAM, shared by flash and DMA.
+    page_buffer_pages : int
+        Frames of the page buffer.
+    page_jobs : int
+        Page reads and gathers that the firmware keeps track of at a time.
+    subgraph_buffer_bytes : int
+        Room for pending subgraphs; a larger result is refused.
+    body_pieces_ahead : int
+        DMA descriptors of an NS_config body that are in flight before they are parsed.
+    list_pages : int
+        Further segment list pages that one command may chain.
+    sampling_whole_page, block_read_whole_page : bool
+        Whether sampling (ordinary reads) brings whole flash pages into the buffer, or only the
+        codeword pairs from the first to the last one that is needed.
+
+    Raises
+    ------
+    ValueError
+        If a number is not positive, a task has no core, a core is named twice, or the namespace
+        is larger than the flash array.
+    """
+
+    cores: tuple[CoreParameters, ...]
+    binding: Mapping[Task, str]
+    layout: PageLayout
+    striping: Striping
+    nvme: NvmeParameters
+    dma: DmaParameters
+    dram_bytes_per_second: int
+    page_buffer_pages: int
+    page_jobs: int
+    subgraph_buffer_bytes: int
+    body_pieces_ahead: int = 2
+    list_pages: int = 64
+    sampling_whole_page: bool = True
+    block_read_whole_page: bool = True
+
+    def __post_init__(self) -> None:
+        _positive(self, *(field.name for field in fields(self) if field.type is int))
+        names = [core.name for core in self.cores]
+        if not names or len(set(names)) != len(names):
+            raise ValueError(f"cores must be at least one, with different names, not {names}")
+        binding = {Task(task): name for task, name in self.binding.items()}
+        for task in Task:
+            if binding.get(task) not in names:
+                raise ValueError(
+                    f"binding[{task.value!r}] must be one of {', '.join(names)}, "
+                    f"not {binding.get(task)!r}"
+                )
+        object.__setattr__(self, "binding", MappingProxyType(binding))
+        blocks = self.striping.pages * self.layout.lbas
+        if self.nvme.namespace_blocks > blocks:
+            raise ValueError(
+                f"nvme.namespace_blocks must be at most the {blocks} of the flash array, "
+                f"not {self.nvme.namespace_blocks}"
+            )

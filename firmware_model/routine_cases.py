@@ -1,0 +1,161 @@
+"""Inputs for the C routines, and the comparison of their results with the Python model.
+
+Each function runs one routine once on seeded random data, checks everything it returned and wrote,
+and gives back the counts. A difference is a :class:`ModelMismatch`.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from firmware_model.arm_machine import ArmProgram, Run
+from firmware_model.nvme_controller import classify
+from firmware_model.translation import pieces_of_list
+from rtl.contract.channel import ChannelCommand
+from rtl.contract.codec import pack, unpack
+from rtl.contract.mixer import positions
+from rtl.contract.ns_config import BodyEntry
+from rtl.contract.nvme import SAMPLING_BIT, Opcode, Status, SubmissionEntry
+
+__all__ = ["ModelMismatch", "body_case", "flash_case", "gather_case", "sqe_case", "sqe_run"]
+
+LBA_LOG2, PAGE_LOG2, ID_LOG2 = 12, 14, 3
+BLOCKS = 1 << 20
+LUNS = 2
+
+
+class ModelMismatch(Exception):
+    """Compiled code and model disagree."""
+
+
+def _equal(what: str, found: Any, expected: Any) -> None:
+    if found != expected:
+        raise ModelMismatch(f"{what} must be {expected!r} as in the model, not {found!r}")
+
+
+def _words(*values: int) -> bytes:
+    return np.array(values, dtype="<u4").tobytes()
+
+
+def sqe_run(program: ArmProgram, raw: bytes) -> Run:
+    """Decode the submission entry ``raw``, and compare."""
+    run = program.run(
+        "sqe_decode", "registers", "table", objects={"registers": raw, "table": bytes(44)}
+    )
+    entry = unpack(SubmissionEntry, raw)
+    status, sampling = classify(entry)
+    _equal("status of sqe_decode", run.value, int(status))
+    expected = _words(
+        entry.opcode,
+        sampling,
+        entry.cid,
+        entry.cdw3,
+        *(word >> shift & 0xFFFF_FFFF for word in (entry.prp1, entry.prp2) for shift in (0, 32)),
+        entry.cdw10,
+        entry.cdw11,
+        (entry.cdw12 & 0xFFFF) + 1,
+    )
+    _equal("command of sqe_decode", run.memory["table"], expected)
+    return run
+
+
+def sqe_case(program: ArmProgram) -> Run:
+    """Decode a sampling command."""
+    raw = pack(
+        SubmissionEntry,
+        opcode=Opcode.WRITE,
+        cid=0x1234,
+        nsid=1,
+        cdw3=7,
+        prp1=0x1_2345_6000,
+        cdw12=1 << SAMPLING_BIT,
+    )
+    return sqe_run(program, raw)
+
+
+def body_case(program: ArmProgram, function: str, target: int, fan_out: int) -> Run:
+    """Parse a body of ``target`` lists with ``fan_out`` positions each (1 to 2^20 ids long)."""
+    generator = np.random.default_rng([target, fan_out])
+    body, expected, result = b"", [], 0
+    for _ in range(target):
+        degree = int(generator.integers(1, 1 << 20))
+        lba = int(generator.integers(0, BLOCKS - (degree * 8 >> LBA_LOG2) - 2))
+        offset = int(generator.integers(0, 1 << LBA_LOG2 - ID_LOG2)) << ID_LOG2
+        body += pack(BodyEntry, lba=lba, degree=degree, offset=offset, fan_out=fan_out)
+        if function == "body_draw":
+            key = int(generator.integers(0, 1 << 32))
+            body += _words(key)
+            taken = positions(key, degree, fan_out)
+        else:
+            taken = generator.integers(0, degree, fan_out)
+            body += _words(*taken)
+        result += 4
+        pages = pieces_of_list(
+            (lba << LBA_LOG2) + offset, taken, 1 << ID_LOG2, result, 1 << PAGE_LOG2
+        )
+        expected += [(at, page, start) for page in pages for start, _, at in pages[page]]
+        result += 8 * fan_out
+    run = program.run(
+        function,
+        "page_buffer",
+        target,
+        "table:format",
+        "table:out",
+        objects={
+            "page_buffer": body,
+            "table:format": _words(LBA_LOG2, PAGE_LOG2, ID_LOG2, BLOCKS),
+            "table:out": bytes(16 * len(expected) + 16),
+        },
+    )
+    _equal(f"status of {function}", run.value, int(Status.SUCCESS))
+    written = b"".join(_words(page, start, 2, at) for at, page, start in sorted(expected))
+    _equal(f"pieces of {function}", run.memory["table:out"], written + bytes(16))
+    return run
+
+
+def gather_case(program: ArmProgram, id: int, words: int) -> Run:
+    """Gather ``id`` ids of ``words`` 32-bit words each."""
+    generator = np.random.default_rng([id, words])
+    page = generator.bytes(1 << PAGE_LOG2)
+    starts = generator.integers(0, (1 << PAGE_LOG2) // (4 * words), id) * 4 * words
+    pieces = b"".join(_words(0, start, words, 4 + 8 * n) for n, start in enumerate(starts))
+    run = program.run(
+        "gather",
+        "page_buffer:page",
+        "table",
+        id,
+        "page_buffer:subgraph",
+        objects={
+            "page_buffer:page": page,
+            "table": pieces,
+            "page_buffer:subgraph": bytes(4 + 8 * id),
+        },
+    )
+    expected = bytes(4) + b"".join(
+        page[start : start + 4 * words].ljust(8, b"\0") for start in starts
+    )
+    _equal("subgraph of gather", run.memory["page_buffer:subgraph"], expected)
+    return run
+
+
+def flash_case(program: ArmProgram) -> Run:
+    """Issue one whole-page read to a ready channel and a LUN with one command."""
+    order = {"way": 3, "lun": 1, "row": 0x1_2345, "column": 554, "length": 17_728, "tag": 0xBEEF}
+    way_lun = order["way"] * LUNS + order["lun"]
+    outstanding = bytes(int(n == way_lun) for n in range(8 * LUNS))
+    run = program.run(
+        "flash_issue",
+        "registers",
+        "table:read",
+        "table:outstanding",
+        LUNS,
+        objects={
+            "registers": bytes(16) + _words(1),
+            "table:read": _words(*order.values()),
+            "table:outstanding": outstanding,
+        },
+    )
+    _equal("result of flash_issue", run.value, 0)
+    _equal("command of flash_issue", run.memory["registers"][:16], pack(ChannelCommand, **order))
+    _equal("count of flash_issue", run.memory["table:outstanding"][way_lun], 2)
+    return run

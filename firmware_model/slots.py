@@ -1,0 +1,51 @@
+"""Counting semaphore whose waits keep their causes."""
+
+from collections import deque
+from collections.abc import Generator
+from typing import Any
+
+from rtl.contract.kernel import Cause
+
+__all__ = ["Slots"]
+
+
+class Slots:
+    """``capacity`` equal units (table entries, bytes), first come first served.
+
+    Unlike a kernel resource a slot is held over any number of steps. Who waited goes on with the
+    cause of the release that let it in.
+    """
+
+    def __init__(self, env: Any, name: str, capacity: int) -> None:
+        if capacity < 1:
+            raise ValueError(f"{name} must have a positive capacity, not {capacity!r}")
+        self.name = name
+        self.capacity = capacity
+        self.free = capacity
+        self.waits = 0
+        """How many had to wait."""
+        self._env = env
+        self._queue: deque[tuple[int, Any]] = deque()
+
+    def acquire(self, cause: Cause, amount: int = 1) -> Generator[Any, Any, Cause]:
+        """Take ``amount`` units; returns ``cause``, or that of the release waited for."""
+        if not 0 < amount <= self.capacity:
+            raise ValueError(f"{self.name} must be asked for 1 to {self.capacity}, not {amount}")
+        if not self._queue and amount <= self.free:
+            self.free -= amount
+            return cause
+        self.waits += 1
+        turn = self._env.event()
+        self._queue.append((amount, turn))
+        granted: Cause = yield turn
+        return granted
+
+    def release(self, cause: Cause, amount: int = 1) -> None:
+        """Give units back now; ``cause`` is what ended their use."""
+        self.free += amount
+        if self.free > self.capacity:
+            raise RuntimeError(f"{self.name} must not get back more than was taken")
+        while self._queue and self._queue[0][0] <= self.free:
+            amount, turn = self._queue.popleft()
+            self.free -= amount
+            turn.succeed(cause)

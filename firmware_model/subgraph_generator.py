@@ -1,0 +1,234 @@
+"""Subgraph generator: from the body of an NS_config to the dense result in host memory."""
+
+from collections.abc import Generator, Sequence
+from typing import Any
+
+from firmware_model.body_stream import BodyStream
+from firmware_model.core import Cores
+from firmware_model.counters import Counters
+from firmware_model.dma import DmaEngine, split
+from firmware_model.ns_config import (
+    COUNT_BYTES,
+    ENTRY_BYTES,
+    Entry,
+    NsConfig,
+    Refusal,
+    Target,
+    parse_entry,
+    target_of,
+)
+from firmware_model.outcome import CommandError, Outcome, settle
+from firmware_model.page_buffer import pair_mask
+from firmware_model.page_reader import PageReader
+from firmware_model.parameters import FirmwareParameters, Task
+from firmware_model.slots import Slots
+from firmware_model.translation import Piece, pieces_of_list
+from rtl.contract.kernel import Cause
+from rtl.contract.ns_config import Mode
+from rtl.contract.nvme import Status
+
+__all__ = ["SubgraphGenerator"]
+
+WORD_BYTES = 4
+"""The cores copy ids in words."""
+
+Pieces = Sequence[tuple[int, int]]
+
+
+class SubgraphGenerator:
+    """Keeps a pending subgraph for each command and fills it as pages land.
+
+    The body is parsed target by target; each page that holds ids wanted by a target becomes a job
+    (translation, page buffer or flash, gather). Jobs of one target and of different ones end in
+    any order; each writes its ids to their places in the pending subgraph. When all have ended the
+    subgraph goes to the host, one DMA descriptor after the other.
+    """
+
+    def __init__(
+        self,
+        env: Any,
+        parameters: FirmwareParameters,
+        cores: Cores,
+        dma: DmaEngine,
+        reader: PageReader,
+        counters: Counters,
+    ) -> None:
+        self.room = Slots(env, "subgraph buffer", parameters.subgraph_buffer_bytes)
+        self._env = env
+        self._parameters = parameters
+        self._cores = cores
+        self._dma = dma
+        self._reader = reader
+        self._counters = counters
+
+    def run(
+        self, config: NsConfig, body: Pieces, result: Pieces, cause: Cause, *, request: int
+    ) -> Generator[Any, Any, Cause]:
+        """Carry out one checked NS_config; ends when the last result byte is in host memory.
+
+        Raises
+        ------
+        CommandError
+            After all of the command's jobs have ended.
+        """
+        if config.result_bytes > self.room.capacity:
+            raise CommandError(Status.NS_CONFIG_LENGTH, cause)
+        cause = yield from self.room.acquire(cause, config.result_bytes)
+        pending = _PendingSubgraph(config, request)
+        stream = BodyStream(
+            self._env,
+            self._cores,
+            self._dma,
+            split(body, self._dma.descriptor_bytes),
+            self._parameters.body_pieces_ahead,
+            request,
+        )
+        try:
+            cause = yield from self._fill(pending, stream, cause)
+            cause = yield from self._write_back(pending, result, cause)
+        except CommandError as error:
+            self.room.release(error.cause, config.result_bytes)
+            raise
+        self.room.release(cause, config.result_bytes)
+        return cause
+
+    def _fill(
+        self, pending: "_PendingSubgraph", stream: BodyStream, cause: Cause
+    ) -> Generator[Any, Any, Cause]:
+        """Parse the body, and wait for the jobs that it gave rise to, also after an error."""
+        failure = Status.SUCCESS
+        try:
+            cause = yield from self._parse(pending, stream, cause)
+        except CommandError as error:
+            failure = error.status
+            cause = yield from stream.drain(error.cause)
+        cause = yield from settle(self._env, cause, pending.jobs)
+        if failure != Status.SUCCESS:
+            raise CommandError(failure, cause)
+        return cause
+
+    def _parse(
+        self, pending: "_PendingSubgraph", stream: BodyStream, cause: Cause
+    ) -> Generator[Any, Any, Cause]:
+        config, request = pending.config, pending.request
+        for _ in range(config.target_count):
+            raw, cause = yield from stream.take(ENTRY_BYTES, cause)
+            entry = parse_entry(raw, config.mode)
+            extra, cause = yield from stream.take(entry.extra_bytes, cause)
+            cause = yield from self._parse_step(entry, config.mode, cause, request)
+            try:
+                target = target_of(
+                    entry,
+                    extra,
+                    config,
+                    lba_bytes=self._parameters.layout.lba_bytes,
+                    namespace_blocks=self._parameters.nvme.namespace_blocks,
+                )
+                place = pending.reserve(target)
+            except Refusal as refusal:
+                raise CommandError(refusal.status, cause) from None
+            cause = yield from self._start(pending, target, place, cause)
+        if stream.left or pending.used != config.result_bytes:
+            raise CommandError(Status.NS_CONFIG_LENGTH, cause)
+        return cause
+
+    def _parse_step(
+        self, entry: Entry, mode: Mode, cause: Cause, request: int
+    ) -> Generator[Any, Any, Cause]:
+        routine, count = ("body_draw", "draw") if mode is Mode.DRAW else ("body_parse", "position")
+        taken = entry.fan_out if entry.degree else 0
+        return self._cores.run(
+            Task.ISP_CONTROL,
+            routine,
+            cause,
+            request=request,
+            target=1,
+            list=int(taken > 0),
+            **{count: taken},
+        )
+
+    def _start(
+        self, pending: "_PendingSubgraph", target: Target, place: int, cause: Cause
+    ) -> Generator[Any, Any, Cause]:
+        """Start one job for each page that holds ids of ``target``."""
+        id_bytes, page_bytes = pending.config.id_bytes, self._parameters.layout.page_bytes
+        pages = pieces_of_list(target.list_byte, target.positions, id_bytes, place, page_bytes)
+        self._counters.targets += 1
+        self._counters.empty_targets += not target.positions
+        self._counters.ids += len(target.positions)
+        self._counters.straddles += sum(map(len, pages.values())) - len(target.positions)
+        for page, pieces in pages.items():
+            cause = yield from self._reader.admit(cause, request=pending.request)
+            pending.jobs.append(self._env.process(self._gather(pending, page, pieces, cause)))
+        return cause
+
+    def _gather(
+        self, pending: "_PendingSubgraph", page: int, pieces: list[Piece], cause: Cause
+    ) -> Generator[Any, Any, Outcome]:
+        """Job: have the page in the buffer, then copy its ids into the pending subgraph."""
+        wanted = 0
+        for piece in pieces:
+            wanted |= pair_mask(self._parameters.layout, piece.start, piece.length)
+        try:
+            frame, cause = yield from self._reader.fetch(
+                page,
+                wanted,
+                cause,
+                request=pending.request,
+                whole=self._parameters.sampling_whole_page,
+            )
+        except CommandError as error:
+            self._reader.finish(None, error.cause)
+            return Outcome(error.cause, error.status)
+        cause = yield from self._cores.run(
+            Task.GATHER,
+            "gather",
+            cause,
+            request=pending.request,
+            id=len(pieces),
+            word=sum(-(-piece.length // WORD_BYTES) for piece in pieces),
+        )
+        for start, length, target in pieces:
+            pending.data[target : target + length] = frame.data[start : start + length]
+        self._reader.finish(frame, cause)
+        return Outcome(cause)
+
+    def _write_back(
+        self, pending: "_PendingSubgraph", result: Pieces, cause: Cause
+    ) -> Generator[Any, Any, Cause]:
+        request = pending.request
+        cause = yield from self._cores.run(Task.WRITE_BACK, "finish", cause, request=request)
+        writes, done = [], 0
+        for address, length in split(result, self._dma.descriptor_bytes):
+            cause = yield from self._cores.run(Task.WRITE_BACK, "dma_setup", cause, request=request)
+            data = bytes(pending.data[done : done + length])
+            writes.append(
+                self._dma.start_write(address, data, cause, request=request, kind="result")
+            )
+            done += length
+        return (yield from settle(self._env, cause, writes))
+
+
+class _PendingSubgraph:
+    """Result of one command while its ids arrive: a count and a place for each id, by target."""
+
+    def __init__(self, config: NsConfig, request: int) -> None:
+        self.config = config
+        self.request = request
+        self.data = bytearray(config.result_bytes)
+        self.used = 0
+        self.jobs: list[Any] = []
+
+    def reserve(self, target: Target) -> int:
+        """Room for the ids of the next target; returns the first one's place.
+
+        :exc:`Refusal` with NS_CONFIG_LENGTH if the result is longer than announced.
+        """
+        start = self.used
+        self.used += target.result_bytes
+        if self.used > self.config.result_bytes:
+            raise Refusal(Status.NS_CONFIG_LENGTH)
+        self.data[start : start + COUNT_BYTES] = len(target.positions).to_bytes(
+            COUNT_BYTES, "little"
+        )
+        return start + COUNT_BYTES

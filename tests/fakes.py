@@ -1,0 +1,270 @@
+"""Plain-SimPy stand-ins for the world around the firmware: flash, PCIe port, host.
+
+Latencies are fixed; the flash pages are real images (data, parity, metadata). Every interval is a
+span with its cause, as in the real thing, so that critical paths can be walked.
+"""
+
+from collections import Counter
+
+import simpy
+
+from cosim.medium import FlashMedium
+from firmware_model.parameters import QueueRegisters
+from rtl.contract.channel import ChannelStatus
+from rtl.contract.codec import pack, unpack
+from rtl.contract.kernel import P2P_BASE, BusError, PageRead
+from rtl.contract.nvme import CompletionEntry, SubmissionEntry, doorbell_offset
+
+__all__ = ["FakeDevicePort", "FakeFlash", "FakeHost", "FakeMemory"]
+
+
+class FakeMemory:
+    """Sparse host memory: allocations that never touch, with a guard page between them."""
+
+    def __init__(self):
+        self._next = 0x10_0000
+        self._pieces = {}
+
+    def allocate(self, length, alignment=4096):
+        address = -(-self._next // alignment) * alignment
+        self._pieces[address] = bytearray(length)
+        self._next = address + length + 4096
+        return address
+
+    def release(self, address):
+        del self._pieces[address]
+
+    def _find(self, address, length):
+        for start, data in self._pieces.items():
+            if start <= address and address + length <= start + len(data):
+                return data, address - start
+        raise BusError(f"{length} bytes at {address:#x} are not host memory")
+
+    def load(self, address, length):
+        data, at = self._find(address, length)
+        return bytes(data[at : at + length])
+
+    def store(self, address, data):
+        into, at = self._find(address, len(data))
+        into[at : at + len(data)] = data
+
+
+class FakeFlash:
+    """Dies with one read time, a bus a channel, landing slots; pages from a :class:`FlashMedium`.
+
+    Waits within a channel are spans of the command that waits, as with the real controller.
+    ``orders`` lists (channel, way, lun, row, column, length) of every read; a read of a place
+    (channel, way, lun, row) in ``uncorrectable`` ends with that status.
+    """
+
+    def __init__(self, kernel, medium: FlashMedium, *, read_ps=50_000_000, byte_ps=5_000, slots=2):
+        striping = medium.striping
+        self.channels, self.ways, self.luns = striping.channels, striping.ways, striping.luns
+        self.slots = slots
+        self.orders = []
+        self.uncorrectable = set()
+        self.outstanding = Counter()
+        self._kernel = kernel
+        self._medium = medium
+        self._read_ps, self._byte_ps = read_ps, byte_ps
+        self._dies = {}
+        self._buses = [simpy.Resource(kernel.env) for _ in range(self.channels)]
+        self._landing = [simpy.Store(kernel.env) for _ in range(self.channels)]
+        for store in self._landing:
+            store.items.extend(range(slots))
+
+    def read(self, channel, way, lun, row, column, length, cause, *, request=0):
+        env = self._kernel.env
+        assert cause.at_ps == env.now
+        assert column % 2 == length % 2 == 0 < length
+        place = channel, way, lun
+        self.outstanding[place] += 1
+        if self.outstanding[place] > 2:
+            raise RuntimeError(f"LUN {place} must have at most two commands")
+        self._dies.setdefault(place, simpy.Resource(env))
+        self.orders.append((*place, row, column, length))
+        return env.process(self._serve(place, row, column, length, cause, request))
+
+    def _span(self, stage, channel, cause, request, event, **named):
+        """Wait for ``event``, and record the wait if it took time."""
+        value = yield event
+        if self._kernel.env.now > cause.at_ps:
+            cause = self._kernel.record(
+                f"flash.ch{channel}",
+                stage,
+                cause.at_ps,
+                int(self._kernel.env.now),
+                cause,
+                request=request,
+                **named,
+            )
+        return value, cause
+
+    def _serve(self, place, row, column, length, cause, request):
+        env, channel = self._kernel.env, place[0]
+        image = self._medium.sense(*place, row)
+        with self._dies[place].request() as die:
+            _, cause = yield from self._span("flash.queue", channel, cause, request, die)
+            _, cause = yield from self._span(
+                "flash.sense", channel, cause, request, env.timeout(self._read_ps)
+            )
+            slot, cause = yield from self._span(
+                "flash.bus-wait", channel, cause, request, self._landing[channel].get()
+            )
+            with self._buses[channel].request() as bus:
+                _, cause = yield from self._span("flash.bus-wait", channel, cause, request, bus)
+                _, cause = yield from self._span(
+                    "flash.transfer",
+                    channel,
+                    cause,
+                    request,
+                    env.timeout(length * self._byte_ps),
+                    payload_bytes=length,
+                    kind="page",
+                )
+        self.outstanding[place] -= 1
+        bad = (*place, row) in self.uncorrectable
+        status = ChannelStatus.UNCORRECTABLE if bad else ChannelStatus.OK
+        return PageRead(image[column : column + length], int(status), 0, slot, cause)
+
+    def free(self, channel, slot):
+        assert slot not in self._landing[channel].items, "slot freed twice"
+        self._landing[channel].put(slot)
+
+
+class FakeDevicePort:
+    """PCIe with a fixed round trip and one bandwidth a direction; P2P writes land in ``p2p``."""
+
+    def __init__(self, kernel, memory, *, latency_ps=400_000, byte_ps=300):
+        self.memory = memory
+        self.p2p = FakeMemory()
+        self.transfers = []
+        self.interrupts = simpy.Store(kernel.env)
+        self._kernel = kernel
+        self._latency_ps, self._byte_ps = latency_ps, byte_ps
+        self._doorbells = simpy.Store(kernel.env)
+        self._up = kernel.resource("pcie.ssd.up")
+        self._down = kernel.resource("pcie.ssd.down")
+
+    def _delay(self, stage, cause, request):
+        start = int(self._kernel.env.now)
+        yield self._kernel.env.timeout(self._latency_ps)
+        return self._kernel.record(
+            "pcie.ssd", stage, start, start + self._latency_ps, cause, request=request
+        )
+
+    def read(self, address, length, cause, *, request=0, kind="data"):
+        self.memory.load(address, length)
+        self.transfers.append(("read", kind, address, length))
+        cause = yield from self._delay("pcie.latency", cause, request)
+        data = self.memory.load(address, length)
+        cause = yield from self._down.use(
+            "pcie.read", length * self._byte_ps, cause, request=request, payload_bytes=length
+        )
+        return data, cause
+
+    def write(self, address, data, cause, *, request=0, kind="data"):
+        memory = self.p2p if address >= P2P_BASE else self.memory
+        at = address - P2P_BASE if address >= P2P_BASE else address
+        memory.load(at, len(data))
+        self.transfers.append(("write", kind, address, len(data)))
+        cause = yield from self._up.use(
+            "pcie.write",
+            len(data) * self._byte_ps,
+            cause,
+            request=request,
+            payload_bytes=len(data),
+            kind=kind,
+        )
+        cause = yield from self._delay("pcie.latency", cause, request)
+        memory.store(at, data)
+        return cause
+
+    def interrupt(self, cause, *, request=0):
+        assert cause.at_ps == self._kernel.env.now
+        self.interrupts.put(cause)
+
+    def ring(self, offset, value, cause):
+        self._doorbells.put((offset, value, cause))
+
+    def next_doorbell(self):
+        return self._doorbells.get()
+
+
+class FakeHost:
+    """One queue pair of raw entries: submits, waits for interrupts, reaps by phase tag.
+
+    ``completions`` lists the entries (views of ``CompletionEntry``) in the order found.
+    """
+
+    def __init__(self, kernel, port, *, number=1, entries=8, completion_entries=None):
+        self.kernel, self.port, self.memory = kernel, port, port.memory
+        self.number, self.entries = number, entries
+        self.completion_entries = completion_entries or entries
+        self.submission = self.memory.allocate(64 * entries)
+        self.completion = self.memory.allocate(16 * self.completion_entries)
+        self.registers = QueueRegisters(
+            number=number,
+            submission_address=self.submission,
+            submission_entries=entries,
+            completion_address=self.completion,
+            completion_entries=self.completion_entries,
+        )
+        self.tail = self.head = 0
+        self.phase = 1
+        self.completions = []
+        self.causes = []
+        self._cid = 0
+
+    def put(self, *, ring=True, **fields):
+        """Write one submission entry; returns its cid."""
+        fields = {"nsid": 1, "cid": self._cid} | fields
+        self._cid += 1
+        return self.put_raw(pack(SubmissionEntry, **fields), ring=ring) or fields["cid"]
+
+    def put_raw(self, raw, *, ring=True):
+        self.memory.store(self.submission + 64 * self.tail, raw)
+        self.tail = (self.tail + 1) % self.entries
+        if ring:
+            self.ring()
+
+    def ring(self):
+        cause = self.kernel.origin("host", "host.submit")
+        self.port.ring(doorbell_offset(self.number, completion=False), self.tail, cause)
+
+    def reap(self, *, acknowledge=True):
+        """New completion entries, by phase tag."""
+        found = []
+        while True:
+            raw = self.memory.load(self.completion + 16 * self.head, 16)
+            entry = unpack(CompletionEntry, raw)
+            if entry.status.phase != self.phase:
+                break
+            found.append(entry)
+            self.head = (self.head + 1) % self.completion_entries
+            if self.head == 0:
+                self.phase ^= 1
+        if found and acknowledge:
+            self.acknowledge()
+        self.completions += found
+        return found
+
+    def acknowledge(self):
+        cause = self.kernel.origin("host", "host.acknowledge")
+        self.port.ring(doorbell_offset(self.number, completion=True), self.head, cause)
+
+    def wait(self, count, *, limit_ps=10**12):
+        """Run until ``count`` more completions were found; fails, instead of hanging, at a limit."""
+        env = self.kernel.env
+        wanted = len(self.completions) + count
+
+        def reaper():
+            while len(self.completions) < wanted:
+                cause = yield self.port.interrupts.get()
+                self.causes.append(cause)
+                self.reap()
+
+        done = env.process(reaper())
+        env.run(until=env.any_of([done, env.timeout(limit_ps)]))
+        assert done.triggered, f"{len(self.completions)} of {wanted} completions after the limit"
+        return self.completions[-count:]
