@@ -5,6 +5,8 @@ import shutil
 
 import pytest
 
+from tests.scenarios.configs import GOOD
+
 SIMULATORS = ("verilator", "icarus")
 
 
@@ -46,3 +48,19 @@ def simulator(request):
 def waves(request):
     """Whether waveforms are to be kept."""
     return request.config.getoption("--waves")
+
+
+@pytest.fixture
+def write_config(tmp_path, monkeypatch):
+    """Write the small configuration with some text replaced; messages begin with ``c.yaml``."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(*changes):
+        text = GOOD
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new, 1)
+        (tmp_path / "c.yaml").write_text(text)
+        return "c.yaml"
+
+    return write

@@ -50,8 +50,10 @@ TIME = "must be a time such as '50 us' (in ps, ns, us, ms or s), not "
         (
             q.CYCLES,
             "4 ns",
-            "must be a number of cycles such as '4 cycles' (in cycles), "
-            "not '4 ns', which is a time",
+            (
+                "must be a number of cycles such as '4 cycles' (in cycles), "
+                "not '4 ns', which is a time"
+            ),
         ),
     ],
 )

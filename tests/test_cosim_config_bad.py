@@ -1,0 +1,192 @@
+"""Every way in which a configuration is refused: one line with file, place, rule and value."""
+
+import pytest
+
+from cosim.config.load import load_config
+from cosim.errors import UserError
+from tests.scenarios.configs import GOOD
+from tests.test_architecture import ROOT
+
+
+def refusal(path):
+    with pytest.raises(UserError) as error:
+        load_config(path)
+    message = str(error.value)
+    assert "\n" not in message
+    return message
+
+
+BAD = [
+    # Keys.
+    (
+        ("    coalescing:", "    coalesing:"),
+        "c.yaml:3: systems[0].coalesing is not a key; did you mean 'coalescing'?",
+    ),
+    (("run:", "runs:"), "c.yaml:10: runs is not a key; did you mean 'run'?"),
+    (
+        ("  out: runs/x", "  out: runs/x\n  zzz: 1"),
+        "c.yaml:18: run.zzz is not a key; known are graph, out, trace",
+    ),
+    (
+        ("    coalescing: 64", "    reads_in_flight: 1"),
+        (
+            "c.yaml:3: systems[0].reads_in_flight is not a key; known are coalescing, kind, name, "
+            "page_buffer, positions, whole_page"
+        ),
+    ),
+    (
+        ("    seed: 7", "    seed: 7\n    seed: 8"),
+        "c.yaml:17: run.trace.seed must be given once, and is given in line 16 already",
+    ),
+    (("  out: runs/x\n", ""), "c.yaml:10: run.out must be given"),
+    (("    seed: 7\n", ""), "c.yaml:12: run.trace must give seed, or a file"),
+    (
+        ("    seed: 7", "    seed: 7\n    file: t.json"),
+        "c.yaml:12: run.trace must not give batches, fan_outs, seed, targets beside file",
+    ),
+    (("kind: firmware-csd", "name: a"), "c.yaml:2: systems[0] must give 'kind'"),
+    (
+        ("  ssd.nand", "  3"),
+        ("c.yaml:9: platform_overrides.3.t_r must begin with one of ssd, fpga, host, not '3'"),
+    ),
+    # Values.
+    (
+        ("kind: firmware-csd", "kind: firmware"),
+        "c.yaml:2: systems[0].kind must be one of 'firmware-csd', 'fpga-csd', not 'firmware'",
+    ),
+    (
+        ("name: serial", "name: firmware-csd"),
+        "c.yaml:1: systems must have different names, not 'firmware-csd' twice",
+    ),
+    (
+        ("name: serial", "name: ../x"),
+        "c.yaml:5: systems[1].name must match ^[A-Za-z0-9][A-Za-z0-9_.-]*$, not '../x'",
+    ),
+    (
+        ("coalescing: 64", "coalescing: 0"),
+        "c.yaml:3: systems[0].coalescing must be at least 1, not 0",
+    ),
+    (
+        ("coalescing: 64", "coalescing: '64'"),
+        "c.yaml:3: systems[0].coalescing must be an integer, not '64'",
+    ),
+    (
+        ("coalescing: 64", "coalescing: true"),
+        "c.yaml:3: systems[0].coalescing must be an integer, not true",
+    ),
+    (
+        ("coalescing: 64", "coalescing: 6.4"),
+        "c.yaml:3: systems[0].coalescing must be an integer, not 6.4",
+    ),
+    (
+        ("coalescing: 64", "whole_page: 1"),
+        "c.yaml:3: systems[0].whole_page must be true or false, not 1",
+    ),
+    (
+        ("coalescing: 64", "positions: both"),
+        "c.yaml:3: systems[0].positions must be 'host' or 'device', not 'both'",
+    ),
+    (
+        ('"5 %"', '"5 us"'),
+        (
+            "c.yaml:7: systems[1].page_buffer must be a share such as '2 %' (in %) or a size such "
+            "as '16 MiB' (in B, KB, KiB, MB, MiB, GB or GiB), not '5 us', which is a time"
+        ),
+    ),
+    (
+        ('"5 %"', '"4 KiB"'),
+        "platform ssd: page_buffer must hold at least one page of 16384 bytes, not 4096 bytes",
+    ),
+    (("[3, 2]", "[3, 0]"), "c.yaml:15: run.trace.fan_outs[1] must be at least 1, not 0"),
+    (("[3, 2]", "[]"), "c.yaml:15: run.trace.fan_outs must have at least 1 items, not a list of 0"),
+    (("[3, 2]", "3"), "c.yaml:15: run.trace.fan_outs must be a list, not 3"),
+    (("{file: g.npz}", "g.npz"), "c.yaml:11: run.graph must be a mapping of keys, not 'g.npz'"),
+    (
+        ("{file: g.npz}", "{file: g.npz, id_bytes: 2}"),
+        "c.yaml:11: run.graph.id_bytes must be 4 or 8, not 2",
+    ),
+    (("out: runs/x", "out: ''"), "c.yaml:17: run.out must not be empty, not ''"),
+    (("out: runs/x", "out:"), "c.yaml:17: run.out must be text, not nothing"),
+    # Platforms and overrides.
+    (
+        ("systems:", "platforms: {ssd: cosmos}\nsystems:"),
+        (
+            "c.yaml:1: platforms.ssd must be the name of a platform or a .yaml file, not 'cosmos'; "
+            "did you mean 'cosmos_plus'?"
+        ),
+    ),
+    (("systems:", "platforms: {ssd: my.yaml}\nsystems:"), "my.yaml: file must exist, and does not"),
+    (("systems:", "platforms: {ssd: smartssd}\nsystems:"), "part must be 'ssd', not 'fpga'"),
+    (
+        ("ssd.nand.t_r", "ssd.nand.tr"),
+        (
+            "c.yaml:9: platform_overrides.ssd.nand.tr is not a constant: nand has no 'tr'; did you "
+            "mean 't_r'?"
+        ),
+    ),
+    (("ssd.nand.t_r", "ssd.nand"), "c.yaml:9: platform_overrides.ssd.nand must name one constant"),
+    (
+        ("ssd.nand.t_r", "ssd.nand.t_r.value"),
+        (
+            "c.yaml:9: platform_overrides.ssd.nand.t_r.value is not a constant: nand.t_r has no "
+            "'value'; it is a constant itself"
+        ),
+    ),
+    (
+        ('"25 us"', '"25 MHz"'),
+        (
+            "c.yaml:9: platform_overrides.ssd.nand.t_r must be a time such as '50 us' (in ps, ns, "
+            "us, ms or s), not '25 MHz', which is a frequency"
+        ),
+    ),
+    (
+        ('ssd.nand.t_r: "25 us"', 'ssd.nand.t_wp: "20 ns"'),
+        "platform ssd: t_wc_ps must be at least t_wp_ps + t_wh_ps, not 25000 < 20000 + 10000",
+    ),
+    (
+        ('ssd.nand.t_r: "25 us"', 'fpga.clock: "223 MHz"'),
+        (
+            "platform fpga: clock must have a period of an even number of ps, not that of 223 MHz "
+            "(4484.305 ps)"
+        ),
+    ),
+    (
+        ('ssd.nand.t_r: "25 us"', 'ssd.flash.rate: "300 MT/s"'),
+        "platform ssd: flash.rate must be 1, 2 or 4 times flash.clock, not 3 times",
+    ),
+    (
+        ('ssd.nand.t_r: "25 us"', "ssd.firmware.binding.gather: core7"),
+        "platform ssd: binding['gather'] must be one of core0, core1, not 'core7'",
+    ),
+    # Not even YAML.
+    (("run:", "run: ["), "c.yaml:"),
+    ((GOOD, "- 1\n"), "c.yaml:1: file must hold a mapping of keys, not a list"),
+    ((GOOD, ""), "c.yaml:1: file must hold a mapping of keys, not nothing"),
+    (
+        (GOOD, "a: !!python/object:os.system {}\n"),
+        "c.yaml:1: file must hold plain YAML, not tag:yaml.org,2002:python/object:os.system",
+    ),
+    ((GOOD, "a: !!python/name:os.system\n"), "c.yaml:1: file must be YAML: could not "),
+    ((GOOD, "a: &a [*a]\n"), "c.yaml: file must be YAML: "),
+    ((GOOD, "1: 2\n"), "c.yaml:1: keys must be words, not 1"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), BAD, ids=[message[:60] for _, message in BAD])
+def test_bad_input_is_one_line_with_file_place_rule_and_value(write_config, change, message):
+    found = refusal(write_config(change))
+    assert found.startswith(message) or found.endswith(message)
+
+
+def test_a_missing_file_is_named():
+    assert refusal("nowhere.yaml") == "nowhere.yaml: file must exist, and does not"
+
+
+def test_a_constant_without_a_known_source_is_refused(write_config, tmp_path):
+    text = (ROOT / "cosim/platforms/host_xeon.yaml").read_text()
+    (tmp_path / "my.yaml").write_text(text.replace('source: "XRP: cross', 'source: "me: cross'))
+    found = refusal(write_config(("systems:", "platforms: {host: my.yaml}\nsystems:")))
+    assert found == (
+        "my.yaml:1: must name in sources what each inferred constant is from; submit begins "
+        "with 'me'"
+    )
