@@ -115,15 +115,18 @@ def rounds(
     fill = filler(plan, placement, layout, unique, max_blocks)
     current = _Open(0)
     for slot in range(len(plan)):
-        if not _add(fill, current, slot, plan, layout, result_bytes):
+        if _add(fill, current, slot, plan, layout, result_bytes):
+            continue
+        if current.round.end > current.round.first:
             yield fill.close(current)
             current = _Open(slot)
-            if not _add(fill, current, slot, plan, layout, result_bytes):
-                raise FpgaError(
-                    f"list of node {plan.nodes[slot]} must fit the window's {layout.data_bytes} "
-                    f"bytes of data, {layout.area_bytes} of positions and the result's "
-                    f"{result_bytes}, not {fill.needs(slot)}"
-                )
+            if _add(fill, current, slot, plan, layout, result_bytes):
+                continue
+        raise FpgaError(
+            f"list of node {plan.nodes[slot]} must fit the window's {layout.data_bytes} bytes of "
+            f"data and {layout.area_bytes} of positions, and a result of {result_bytes} bytes, "
+            f"not {fill.needs(slot)}"
+        )
     if len(plan):
         yield fill.close(current)
 
