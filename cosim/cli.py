@@ -160,7 +160,7 @@ def bench_frame(
     json_file: JsonFile = None,
 ) -> None:
     """Flash pages per second of wall time through kernel and VPI, saturated and one by one."""
-    from benchmarks.frame import bench_frame as bench
+    from cosim.bench.frame import bench_frame as bench
 
     figures: dict[str, Any] = bench(engine=engine, json_path=json_file)
     for name, value in figures.items():

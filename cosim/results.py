@@ -16,6 +16,7 @@ from rtl.contract.kernel import Cause
 __all__ = [
     "BatchResult",
     "RunResult",
+    "SubgraphsDiffer",
     "SystemResult",
     "UnknownBytes",
     "load_system",
@@ -68,6 +69,10 @@ SPAN_SCHEMA = pa.schema(
 """Columns of a span table: the fields of :class:`cosim.spans.Span`."""
 
 
+class SubgraphsDiffer(Exception):
+    """A system did not sample what the reference sampled: none of its numbers counts."""
+
+
 class UnknownBytes(Exception):
     """A span moved bytes of a kind that reports do not know: they would be lost."""
 
@@ -118,9 +123,17 @@ def summarize(result: RunResult) -> dict[str, Any]:
     ------
     CausalityError
         If a request's time is not owned by spans from its submission to its completion.
+    SubgraphsDiffer
+        If a system's subgraphs are not those of the reference.
     UnknownBytes
         If bytes would be left out.
     """
+    for system in result.systems:
+        if system.subgraph_sha256 != result.reference_sha256:
+            raise SubgraphsDiffer(
+                f"Subgraphs of {system.name} must be those of the reference "
+                f"({result.reference_sha256}), not {system.subgraph_sha256}"
+            )
     return {
         "engine": result.engine,
         "trace_sha256": result.trace_sha256,
