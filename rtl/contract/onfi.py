@@ -46,7 +46,7 @@ class StatusBit(enum.IntFlag, shape=8):
 
 
 class BusRule(enum.IntEnum, shape=8):
-    """What the bus checker watches; of several broken in one clock the lowest number is reported."""
+    """What the bus checker watches; of several broken in a clock the lowest number is reported."""
 
     CE_ONE_LOW = 1
     """At most one chip enable is low."""
@@ -95,7 +95,7 @@ class BusRule(enum.IntEnum, shape=8):
     T_RPST = 23
     """RE# is low for tRPST after the clock of the last data edge."""
     BURST_SOURCE = 24
-    """Data is read from a ready LUN chosen by 05h-E0h, or is the status after 70h or 78h."""
+    """Data is read from the LUN chosen by 05h-E0h, or is the status after 70h or 78h."""
     BURST_LENGTH = 25
     """A burst has a whole, even number of bytes, at least two."""
     BURST_PAUSE = 26

@@ -1,0 +1,186 @@
+"""Bus checker of a flash channel: reports each broken ONFI rule; simulation only."""
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out, Signature
+
+from rtl.contract.channel import STAMP_BITS, Violation
+from rtl.contract.nand_part import cycles
+from rtl.contract.onfi import BusRule, StatusBit
+from rtl.nand.checks.burst import BurstCheck
+from rtl.nand.checks.drive import DriveCheck
+from rtl.nand.checks.lun_shadow import LunShadow
+from rtl.nand.checks.pins import PinCheck
+from rtl.nand.checks.rules import BROKEN
+from rtl.nand.checks.sequence import Request, SequenceCheck
+from rtl.nand.phy import PhySignature
+
+__all__ = ["BusChecker", "PhyMonitorSignature"]
+
+RDY_BIT = int(StatusBit.RDY).bit_length() - 1
+
+
+class PhyMonitorSignature(Signature):
+    """All pins of :class:`rtl.nand.phy.PhySignature` in one direction, for one who only looks."""
+
+    def __init__(self, ways, phases=2):
+        super().__init__(
+            {
+                name: Out(member.shape, init=member.init)
+                for name, member in PhySignature(ways, phases).members.items()
+            }
+        )
+
+
+class BusChecker(wiring.Component):
+    """Watches one channel's bus and reports every broken :class:`BusRule`, in the same clock.
+
+    It knows ONFI 3.1 and the part's times, and nothing of the controller: its own shadow of each
+    LUN is busy from the confirm cycle until R/B# or a status byte says ready. All times are
+    distances of edges, ``cycles()`` of the part's; each rule has a row in ``docs/bus-rules.md``.
+
+    Parameters
+    ----------
+    part : NandPart
+        Geometry and times.
+    period_ps : int
+        Clock period.
+    ways : int
+        Ways of the channel.
+    phases : int
+        Transfers a clock, 1 or 2.
+
+    Members
+    -------
+    phy : In(PhyMonitorSignature)
+        All pins.
+    now : In(48)
+        Number of the edge that ends this clock.
+    violation_valid, violation : Out
+        A rule was broken in this clock; of several, that with the lowest number.
+
+    Raises
+    ------
+    ValueError
+        If ``phases`` or ``ways`` is out of range.
+    """
+
+    def __init__(self, part, *, period_ps, ways, phases=2):
+        if not isinstance(ways, int) or not 1 <= ways <= 256:
+            raise ValueError(f"Ways must be 1 to 256, not {ways!r}")
+        if phases not in (1, 2):
+            raise ValueError(f"Phases must be 1 or 2, not {phases!r}")
+        self._part = part
+        self._period_ps = period_ps
+        self._ways = ways
+        self._phases = phases
+        super().__init__(
+            {
+                "phy": In(PhyMonitorSignature(ways, phases)),
+                "now": In(STAMP_BITS),
+                "violation_valid": Out(1),
+                "violation": Out(Violation),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        clocked = {"period_ps": self._period_ps, "ways": self._ways}
+        m.submodules.pins = pins = PinCheck(self._part, **clocked)
+        m.submodules.sequence = sequence = SequenceCheck(self._part, ways=self._ways)
+        m.submodules.burst = burst = BurstCheck(self._part, **clocked, phases=self._phases)
+        m.submodules.drive = drive = DriveCheck(
+            ways=self._ways,
+            phases=self._phases,
+            delay=cycles(self._part.t_dqsre_ps, self._period_ps),
+        )
+        self._connect(m, pins, sequence, burst, drive)
+        shadows, refused = self._watch_luns(m, sequence, burst, drive)
+        parts = (pins.broken, sequence.broken, burst.broken, drive.broken, refused)
+        broken = Signal(BROKEN)
+        m.d.comb += broken.eq(Cat(*(self._any(parts, bit) for bit in range(BROKEN.size))))
+        m.d.comb += self.violation.way.eq(pins.way)
+        for index, shadow in reversed(list(enumerate(shadows))):
+            with m.If(shadow.late):
+                m.d.comb += self.violation.way.eq(index // self._part.luns)
+        for rule in reversed(BusRule):
+            with m.If(broken[rule.name.lower()]):
+                m.d.comb += [self.violation_valid.eq(1), self.violation.rule.eq(rule)]
+        return m
+
+    @staticmethod
+    def _any(parts, bit):
+        return Cat(*(part.as_value()[bit] for part in parts)).any()
+
+    def _connect(self, m, pins, sequence, burst, drive):
+        """Wire the pins to the parts, and the parts to each other."""
+        phy = self.phy
+        for part, names in (
+            (pins, ("ce_n", "cle", "ale", "we_n", "dq_oe")),
+            (sequence, ("cle", "ale")),
+            (burst, ("ce_n", "re_n")),
+            (drive, ("ce_n", "re_n", "dq_oe", "dqs_i", "die_oe")),
+        ):
+            m.d.comb += [getattr(part, name).eq(getattr(phy, name)) for name in names]
+        m.d.comb += [
+            pins.now.eq(self.now),
+            pins.dq.eq(phy.dq_o),
+            pins.reading.eq(burst.reading),
+            pins.burst_start.eq(burst.start),
+            pins.last_data.eq(burst.last_data),
+            sequence.now.eq(self.now),
+            sequence.written.eq(pins.written),
+            sequence.byte.eq(phy.dq_o),
+            sequence.way.eq(pins.way),
+            sequence.reading.eq(burst.reading),
+            sequence.writing.eq(~phy.we_n | phy.cle | phy.ale),
+            burst.now.eq(self.now),
+            burst.way.eq(pins.way),
+            burst.request.eq(sequence.request),
+            burst.lun.eq(sequence.lun),
+            burst.column.eq(sequence.column),
+            burst.begun.eq(sequence.begun),
+            drive.bursting.eq(burst.bursting),
+            drive.status_data.eq(burst.status_data),
+        ]
+
+    def _watch_luns(self, m, sequence, burst, drive):
+        """Make the shadows; returns them and the rules about busy LUNs broken in this clock."""
+        luns, refused, shadows = self._part.luns, Signal(BROKEN), []
+        way = burst.way
+        target, source = way * luns + sequence.lun, burst.source_way * luns + burst.source_lun
+        for index in range(self._ways * luns):
+            shadow = LunShadow(busy_cycles=cycles(self._part.t_wb_ps, self._period_ps))
+            m.submodules[f"lun{index}"] = shadow
+            shadows.append(shadow)
+            at_target = target == index
+            m.d.comb += [
+                shadow.now.eq(self.now),
+                shadow.rb_n.eq(self.phy.rb_n[index // luns]),
+                shadow.confirm.eq((sequence.request == Request.READ) & at_target),
+                shadow.reset.eq((sequence.request == Request.RESET) & (way == index // luns)),
+                shadow.status_ready.eq(
+                    drive.status_valid & (source == index) & self.phy.dq_i[RDY_BIT]
+                ),
+            ]
+        busy = Array(shadow.busy for shadow in shadows)
+        window = Array(shadow.window for shadow in shadows)
+        m.d.comb += [
+            burst.source_ready_edge.eq(Array(shadow.ready_edge for shadow in shadows)[source]),
+            refused.t_wb_busy.eq(Cat(*(shadow.late for shadow in shadows)).any()),
+        ]
+        on_way = [
+            (way == index // luns) & (sequence.opened < shadow.window)
+            for index, shadow in enumerate(shadows)
+        ]
+        early = Mux(
+            sequence.request == Request.STATUS,
+            Cat(*on_way).any(),
+            sequence.opened < window[target],
+        )
+        with m.Switch(sequence.request):
+            with m.Case(Request.READ, Request.CHOOSE):
+                m.d.comb += [refused.t_wb_access.eq(early), refused.busy.eq(busy[target] & ~early)]
+            with m.Case(Request.STATUS, Request.STATUS_LUN):
+                m.d.comb += refused.t_wb_access.eq(early)
+        return shadows, refused

@@ -1,0 +1,1 @@
+"""Parts of the bus checker, a family of rules each; simulation only."""
