@@ -95,7 +95,11 @@ def load_platform(name: str) -> Any:
     UserError
         If there is none of that name, or its file is not valid.
     """
-    source = read_yaml(platform_file(name))
+    try:
+        file = platform_file(name)
+    except UserError as error:
+        raise UserError(f"platform {error}") from None
+    source = read_yaml(file)
     part = source.values.get("part")
     if part not in _MODELS:
         raise source.error(("part",), f"must be one of {', '.join(_MODELS)}, not {part!r}")

@@ -1,0 +1,151 @@
+"""The command line: parses, calls one function, prints; bad input is one line and status 2."""
+
+import json
+import sys
+from types import ModuleType
+
+import pytest
+
+from cosim import cli
+from cosim.config.load import platform_names
+from cosim.errors import UserError
+from cosim.run_folder import RunFolder, write_run
+from tests.scenarios.results import example_run
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Call the command; returns (status, output, error output)."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["csd-cosim", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "160")
+        with pytest.raises(SystemExit) as exit_:
+            cli.main()
+        captured = capsys.readouterr()
+        return exit_.value.code or 0, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Stand in for the run itself: writes a made-up run; returns what it was asked for."""
+    seen = []
+
+    def compare(loaded, *, engine, out, systems, progress):
+        seen.append((engine, out, systems))
+        progress.begin("simulating", 2)
+        progress.advance()
+        folder = out or loaded.file("run")
+        with RunFolder(folder) as target:
+            write_run(target.partial, loaded, example_run())
+        return folder
+
+    module = ModuleType("cosim.compare")
+    module.compare = compare
+    monkeypatch.setitem(sys.modules, "cosim.compare", module)
+    return seen
+
+
+def test_compare_prints_table_ratio_and_folder(run, calls, write_config, tmp_path):
+    config = write_config(("name: serial\n", "name: fpga-csd\n"))
+    status, out, err = run("compare", config, "--out", tmp_path / "here", "--engine", "icarus")
+    assert status == 0
+    assert calls == [("icarus", tmp_path / "here", None)]
+    lines = [line.split() for line in out.splitlines()]
+    assert ["firmware-csd", "┃", "fpga-csd", "┃", "ratio"] in [line[1:] for line in lines]
+    assert "1.09 times as long on firmware-csd" in out
+    assert f"Run folder: {tmp_path / 'here'}" in out.replace("\n", "")
+    assert err == "simulating ...\n"
+
+
+def test_compare_passes_its_options_on(run, calls, write_config):
+    config = write_config(("name: serial\n", "name: fpga-csd\n"))
+    assert run("compare", config, "--systems", "fpga-csd,firmware-csd")[0] == 0
+    assert calls == [(None, None, ("fpga-csd", "firmware-csd"))]
+
+
+def test_bad_input_is_one_line_and_status_two(run, calls, write_config):
+    config = write_config(("seed: 7", "sead: 7"))
+    status, out, err = run("compare", config)
+    assert (status, out) == (2, "")
+    assert err == ("csd-cosim: c.yaml:16: run.trace.sead is not a key; did you mean 'seed'?\n")
+    assert calls == []
+
+
+def test_an_error_of_the_run_is_one_line_and_status_two(run, calls, write_config, monkeypatch):
+    def fail(*args, **kwargs):
+        raise UserError("Icarus must be installed")
+
+    monkeypatch.setattr(sys.modules["cosim.compare"], "compare", fail)
+    assert run("compare", write_config()) == (2, "", "csd-cosim: Icarus must be installed\n")
+
+
+def test_a_folder_that_holds_a_run_is_refused(run, calls, write_config, tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "summary.json").write_text("{}")
+    status, _, err = run("compare", write_config(), "--out", "run")
+    assert status == 2
+    assert err.splitlines()[-1] == (
+        "csd-cosim: run: output folder must be new or empty, and holds a run"
+    )
+
+
+def test_an_unknown_engine_is_refused(run, calls, write_config):
+    status, _, err = run("compare", write_config(), "--engine", "vcs")
+    assert status == 2
+    assert "'vcs'" in err
+    assert calls == []
+
+
+def test_the_schema_goes_to_a_file_or_out(run, tmp_path):
+    status, out, _ = run("schema")
+    assert status == 0
+    assert json.loads(out)["title"] == "Config"
+    run("schema", "--out", tmp_path / "s.json")
+    assert (tmp_path / "s.json").read_text() == out
+
+
+def test_platforms_are_listed(run):
+    status, out, _ = run("show-platform")
+    assert status == 0
+    assert [line.partition(":")[0] for line in out.splitlines()] == platform_names()
+
+
+def test_a_platform_is_shown_with_sources_and_marks(run):
+    status, out, _ = run("show-platform", "cosmos_plus")
+    assert status == 0
+    row = next(line for line in out.splitlines() if "nand.t_ccs" in line)
+    assert [cell.strip() for cell in row.split("│")][:3] == ["nand.t_ccs", "340 ns", "stated"]
+    assert "COSMOS: Cosmos+ OpenSSD" in out
+
+
+def test_an_unknown_platform_is_one_line(run):
+    assert run("show-platform", "cosmo") == (
+        2,
+        "",
+        (
+            "csd-cosim: platform must be the name of a platform or a .yaml file, not 'cosmo'; did you mean "
+            "'cosmos_plus'?\n"
+        ),
+    )
+
+
+def test_a_graph_is_imported_and_described(run, tmp_path):
+    (tmp_path / "g.txt").write_text("# two lists\n1 2\n2 5\n1 5\n")
+    folder = tmp_path / "g"
+    assert (
+        run("graph", "import", tmp_path / "g.txt", "--out", folder, "--direction", "both")[0] == 0
+    )
+    status, out, _ = run("graph", "info", folder, *both)
+    assert status == 0
+    assert "nodes: 3\nedges: 6\n" in out
+
+
+def test_a_broken_edge_list_names_its_line(run, tmp_path):
+    (tmp_path / "g.txt").write_text("1 2\n2 x\n")
+    status, _, err = run("graph", "info", tmp_path / "g.txt")
+    assert status == 2
+    assert err.startswith(f"csd-cosim: {tmp_path / 'g.txt'}: line 2: ")
+    assert err.count("\n") == 1
