@@ -122,22 +122,19 @@ def test_a_platform_is_shown_with_sources_and_marks(run):
 
 
 def test_an_unknown_platform_is_one_line(run):
-    assert run("show-platform", "cosmo") == (
-        2,
-        "",
-        (
-            "csd-cosim: platform must be the name of a platform or a .yaml file, not 'cosmo'; did you mean "
-            "'cosmos_plus'?\n"
-        ),
+    status, out, err = run("show-platform", "cosmo")
+    assert (status, out) == (2, "")
+    assert err == (
+        "csd-cosim: platform must be the name of a platform or a .yaml file, not 'cosmo'; "
+        "did you mean 'cosmos_plus'?\n"
     )
 
 
 def test_a_graph_is_imported_and_described(run, tmp_path):
     (tmp_path / "g.txt").write_text("# two lists\n1 2\n2 5\n1 5\n")
     folder = tmp_path / "g"
-    assert (
-        run("graph", "import", tmp_path / "g.txt", "--out", folder, "--direction", "both")[0] == 0
-    )
+    both = ("--direction", "both")
+    assert run("graph", "import", tmp_path / "g.txt", "--out", folder, *both)[0] == 0
     status, out, _ = run("graph", "info", folder, *both)
     assert status == 0
     assert "nodes: 3\nedges: 6\n" in out
