@@ -26,8 +26,10 @@ def test_default_order_is_channel_then_way_then_lun():
 
 def test_order_names_the_fastest_first():
     striping = Striping(channels=4, ways=3, luns=2, rows=9, order=("lun", "way", "channel"))
-    # 23 = 1 + 2 * 11, 11 = 2 + 3 * 3, 3 = 3 + 4 * 0: LUN 1, way 2, channel 3, row 0.
-    assert striping.physical(23) == (3, 2, 1, 0)
+    # 33 = 1 + 2 * 16, 16 = 1 + 3 * 5, 5 = 1 + 4 * 1: LUN 1, way 1, channel 1, row 1.
+    # 8 = 0 + 2 * 4, 4 = 1 + 3 * 1, 1 = 1 + 4 * 0: LUN 0, way 1, channel 1, row 0.
+    assert striping.physical(33) == (1, 1, 1, 1)
+    assert striping.physical(8) == (1, 1, 0, 0)
     assert striping.physical(24) == (0, 0, 0, 1)
 
 
