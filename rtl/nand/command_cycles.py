@@ -115,9 +115,7 @@ class CommandCycles(wiring.Component):
                     m.next = "IDLE"
                 with m.Else():
                     following = Signal.like(index)
-                    m.d.comb += following.eq(
-                        Mux(is_poll & (index == 0), FIRST_ROW, index + 1)
-                    )
+                    m.d.comb += following.eq(Mux(is_poll & (index == 0), FIRST_ROW, index + 1))
                     self._present(m, following)
                     m.d.sync += [index.eq(following), self.we_n.eq(0), wait.eq(timing.low - 1)]
                     m.next = "LOW"

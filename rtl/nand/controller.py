@@ -27,9 +27,7 @@ NEVER = (1 << STAMP_BITS) - 1
 
 def data_word(phases, slots):
     """Layout of the data stream: bytes, phase 0 lowest; the landing slot; end of the transfer."""
-    return data.StructLayout(
-        {"word": 8 * phases, "slot": range(max(2, slots)), "last": 1}
-    )
+    return data.StructLayout({"word": 8 * phases, "slot": range(max(2, slots)), "last": 1})
 
 
 class FlashChannelController(wiring.Component):

@@ -66,7 +66,7 @@ class BusTiming:
 
     @property
     def data_gap(self):
-        """WE# rising edge of E0h to RE# falling: tCCS, and tRR for all that 05h-E0h leaves of it."""
+        """WE# rising edge of E0h to RE# falling: tCCS, and what 05h-E0h leaves of tRR."""
         since_ready = self.setup + (ISSUE_CYCLES - 1) * (self.low + self.high) + self.low
         return max(
             self._cycles(self.part.t_ccs_ps),
@@ -101,7 +101,7 @@ class BusTiming:
 
     @property
     def busy_wait(self):
-        """30h latched to the first look at R/B#: tWB, and the edge that samples its fall."""
+        """30h latched to the first look at R/B#: tWB, and one clock clear of its fall."""
         return self._cycles(self.part.t_wb_ps) + 1
 
     @property

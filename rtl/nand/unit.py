@@ -1,4 +1,4 @@
-"""One flash channel as the kernel sees it: controller, dies and landing, by mailboxes."""
+"""One flash channel as the kernel sees it: controller, dies, checker and landing, by mailboxes."""
 
 from amaranth.hdl import Cat, ClockSignal, Instance, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import wiring
@@ -10,6 +10,7 @@ from rtl.contract.channel import (
     ChannelCounters,
     ChannelEvent,
 )
+from rtl.nand.checker import BusChecker
 from rtl.nand.controller import FlashChannelController
 from rtl.nand.die import NandDie
 from rtl.nand.earliest import earliest
@@ -54,6 +55,7 @@ class FlashChannelUnit(wiring.Component):
         self.controller = FlashChannelController(
             part, period_ps=period_ps, ways=ways, phases=phases, slots=slots
         )
+        self.checker = BusChecker(part, period_ps=period_ps, ways=ways, phases=phases)
         self.landing = Landing(
             transfer_bytes=part.raw_page_bytes, slots=slots, phases=phases, emitted=emitted
         )
@@ -84,6 +86,7 @@ class FlashChannelUnit(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.controller = controller = self.controller
+        m.submodules.checker = checker = self.checker
         m.submodules.landing = landing = self.landing
         m.submodules.mailbox = mailbox = Mailbox(
             ChannelCommand, depth=COMMANDS_PER_LUN * self._ways * self._luns
@@ -99,18 +102,23 @@ class FlashChannelUnit(wiring.Component):
             landing.take.eq(controller.landing_take),
             landing.free.eq(self.landing_free),
             self.counters.eq(controller.counters),
-            self.quiet.eq(
+            self.wake_edge.eq(earliest([controller.wake_edge, *(die.wake_edge for die in dies)])),
+        ]
+        all_quiet = Signal()
+        # One edge more, for dies and checker to see how the bus came to rest.
+        was_quiet = Signal()
+        m.d.sync += was_quiet.eq(all_quiet)
+        m.d.comb += [
+            all_quiet.eq(
                 controller.quiet
                 & mailbox.quiet
                 & landing.quiet
                 & Cat(*(die.quiet for die in dies)).all()
             ),
-            self.wake_edge.eq(
-                earliest([controller.wake_edge, *(die.wake_edge for die in dies)])
-            ),
+            self.quiet.eq(all_quiet & was_quiet),
         ]
-        self._connect_bus(m, controller.phy, dies)
-        self._report(m, controller.completions, dies)
+        self._connect_bus(m, controller.phy, checker, dies)
+        self._report(m, controller.completions, checker, dies)
         return m
 
     def _dies(self, m):
@@ -118,12 +126,8 @@ class FlashChannelUnit(wiring.Component):
         dies = []
         for way in range(self._ways):
             if self._emitted:
-                signature = self.die.signature
-                die = signature.create(path=(f"die{way}",))
-                pins = {
-                    f"{'i' if member.flow is In else 'o'}_{'__'.join(map(str, path))}": Value.cast(pin)
-                    for path, member, pin in signature.flatten(die)
-                }
+                die = self.die.signature.create(path=(f"die{way}",))
+                pins = _pins(self.die.signature, die)
                 instance = Instance("nand_die", i_clk=ClockSignal(), i_rst=ResetSignal(), **pins)
                 m.submodules[f"die{way}"] = instance
             else:
@@ -137,7 +141,7 @@ class FlashChannelUnit(wiring.Component):
             ]
         return dies
 
-    def _connect_bus(self, m, phy, dies):
+    def _connect_bus(self, m, phy, checker, dies):
         """Join the dies' pins: one chip enable each, the rest in common, driven by OR."""
         for way, die in enumerate(dies):
             m.d.comb += [
@@ -154,21 +158,26 @@ class FlashChannelUnit(wiring.Component):
             phy.dqs_i.eq(_any_of(die.phy.dqs_i for die in dies)),
             phy.die_oe.eq(Cat(*(die.phy.oe for die in dies))),
             phy.rb_n.eq(Cat(*(die.phy.rb_n for die in dies))),
+            checker.now.eq(self.now),
         ]
+        for name in checker.phy.signature.members:
+            m.d.comb += getattr(checker.phy, name).eq(getattr(phy, name))
 
-    def _report(self, m, completions, dies):
+    def _report(self, m, completions, checker, dies):
         """Load the event register at each edge at which something happens."""
         event = Signal(ChannelEvent)
         m.d.comb += [
             completions.ready.eq(1),
             event.completion_valid.eq(completions.valid),
             event.begin_valid.eq(Cat(*(die.begin_valid for die in dies)).any()),
+            event.violation_valid.eq(checker.violation_valid),
             event.completion.eq(completions.payload),
+            event.violation.eq(checker.violation),
             event.begin.as_value().eq(
                 _any_of(Mux(die.begin_valid, Value.cast(die.begin), 0) for die in dies)
             ),
         ]
-        with m.If(event.completion_valid | event.begin_valid):
+        with m.If(event.completion_valid | event.begin_valid | event.violation_valid):
             m.d.sync += [self.event.eq(event), self.event_toggle.eq(~self.event_toggle)]
 
 
@@ -178,3 +187,12 @@ def _any_of(values):
     for value in rest:
         first = first | value
     return first
+
+
+def _pins(signature, interface):
+    """Arguments of an :class:`Instance` that connect a component's Verilog ports."""
+    pins = {}
+    for path, member, value in signature.flatten(interface):
+        direction = "i" if member.flow is In else "o"
+        pins[f"{direction}_{'__'.join(path)}"] = Value.cast(value)
+    return pins

@@ -1,0 +1,399 @@
+"""Read commands for a small flash channel, and a transaction-level twin that says what must come.
+
+The twin is worked out from the scheduling rules in ``docs/architecture.md`` and the part's times,
+phase by phase; it shares ``cycles()`` with the RTL and nothing else.
+"""
+
+import random
+from collections import Counter, deque
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from rtl.contract.channel import ChannelStatus
+from rtl.contract.nand_part import NandPart, cycles
+
+__all__ = [
+    "PERIOD_PS",
+    "TINY",
+    "TINY_TWO_LUNS",
+    "ChannelTwin",
+    "Feeder",
+    "Read",
+    "page_image",
+    "random_reads",
+    "saturating_reads",
+]
+
+PERIOD_PS = 10_000
+
+TINY = NandPart(
+    name="tiny",
+    page_bytes=256,
+    spare_bytes=48,
+    pages_per_block=4,
+    blocks_per_lun=3,
+    luns=1,
+    t_r_ps=2_003_000,
+    t_wc_ps=25_000,
+    t_wp_ps=11_000,
+    t_wh_ps=10_000,
+    t_cs_ps=30_000,
+    t_ch_ps=15_000,
+    t_cals_ps=15_000,
+    t_cah_ps=5_000,
+    t_wb_ps=100_000,
+    t_rr_ps=20_000,
+    t_whr_ps=60_000,
+    t_ccs_ps=95_000,
+    t_rhw_ps=100_000,
+    t_rpre_ps=15_000,
+    t_rpst_ps=30_000,
+    t_dqsre_ps=25_000,
+    poll_first_ps=1_500_000,
+    poll_period_ps=300_000,
+)
+"""Every time is short, no two that matter are equal in clocks where they could be confused."""
+
+TINY_TWO_LUNS = replace(TINY, name="tiny two LUNs", luns=2)
+
+
+@dataclass(frozen=True)
+class Read:
+    """A command and the first edge that may see its toggle."""
+
+    edge: int
+    way: int
+    lun: int
+    row: int
+    column: int
+    length: int
+    tag: int
+    operation: int = 0
+
+    def is_good(self, part, ways):
+        return (
+            self.operation == 0
+            and self.way < ways
+            and self.lun < part.luns
+            and self.row < part.rows
+            and self.column % 2 == 0
+            and self.length % 2 == 0
+            and self.length > 0
+            and self.column + self.length <= part.raw_page_bytes
+        )
+
+
+def page_image(part, way, lun, row):
+    """What the cells of a page hold."""
+    return np.random.default_rng([way, lun, row]).bytes(part.raw_page_bytes)
+
+
+def random_reads(seed, part, ways, count=60, spacing=120, bad=0.1):
+    """Random whole and partial reads; a share of ``bad`` ones is refused by the controller."""
+    rng = random.Random(seed)
+    edge, reads = 3, []
+    for tag in range(count):
+        edge += rng.choice((1, 1, 2, rng.randint(1, spacing), rng.randint(1, 8 * spacing)))
+        column, end = sorted(rng.sample(range(0, part.raw_page_bytes + 2, 2), 2))
+        if rng.random() < 0.3:
+            column, end = 0, part.raw_page_bytes
+        elif rng.random() < 0.5:
+            end = min(end, column + 2 * rng.randint(1, 40))
+        read = Read(
+            edge,
+            rng.randrange(ways),
+            rng.randrange(part.luns),
+            rng.randrange(part.rows),
+            column,
+            end - column,
+            tag,
+        )
+        if rng.random() < bad:
+            read = replace(read, **rng.choice(bad_fields(part, ways)))
+        reads.append(read)
+    return reads
+
+
+def bad_fields(part, ways):
+    """Changes that each make a good command one to refuse."""
+    return (
+        {"operation": 1},
+        {"way": ways},
+        {"lun": part.luns},
+        {"row": part.rows},
+        {"column": 3, "length": 2},
+        {"column": 0, "length": 3},
+        {"length": 0},
+        {"column": part.raw_page_bytes, "length": 2},
+        {"column": 2, "length": part.raw_page_bytes},
+    )
+
+
+def saturating_reads(part, ways, rounds):
+    """Whole pages, all wanted at once, LUN after LUN."""
+    order = [(way, lun) for lun in range(part.luns) for way in range(ways)] * rounds
+    return [
+        Read(3 + tag, way, lun, tag % part.rows, 0, part.raw_page_bytes, tag)
+        for tag, (way, lun) in enumerate(order)
+    ]
+
+
+class Feeder:
+    """Hands reads over as a kernel may: one an edge, no more than two outstanding at a LUN.
+
+    Among the reads whose edge has come and whose LUN has room the first in the list goes first.
+    """
+
+    def __init__(self, reads):
+        self._waiting = list(reads)
+        self._outstanding = Counter()
+        self._places = {read.tag: (read.way, read.lun) for read in reads}
+
+    def next_edge(self, edge):
+        """First edge from ``edge`` on at which a read can be handed over, or ``None``."""
+        edges = [max(edge, read.edge) for read in self._waiting if self._has_room(read)]
+        return min(edges, default=None)
+
+    def take(self, edge):
+        """The read to hand over at ``edge``, or ``None``."""
+        for read in self._waiting:
+            if read.edge <= edge and self._has_room(read):
+                self._waiting.remove(read)
+                self._outstanding[self._places[read.tag]] += 1
+                return read
+        return None
+
+    def complete(self, tag):
+        self._outstanding[self._places[tag]] -= 1
+
+    def _has_room(self, read):
+        return self._outstanding[read.way, read.lun] < 2
+
+
+@dataclass
+class Lun:
+    """Twin's view of one LUN."""
+
+    queue: deque = field(default_factory=deque)
+    state: str = "idle"
+    look: int = 0
+    ready_edge: int = 0
+    array_ready: int = 0
+    command: int = 0
+    issued: int = 0
+    polls: int = 0
+
+
+class ChannelTwin:
+    """Steps through the edges of a channel and lists what it completes and begins.
+
+    ``completions`` has a dict of the fields of each :class:`ChannelCompletion` with the ``edge`` of
+    its event; ``begins`` has (edge, way, lun, row). ``counters`` are as in the RTL.
+    """
+
+    def __init__(self, part, ways, *, slots=2, phases=2, period_ps=PERIOD_PS, free_delay=40):
+        self.part, self.ways, self.phases, self.period_ps = part, ways, phases, period_ps
+        self.free_delay = free_delay
+        self.luns = [Lun() for _ in range(ways * part.luns)]
+        self.slots = [0] * slots
+        """Edge from which each landing slot may be chosen; ``None`` while it is taken."""
+        self.mailbox = deque()
+        self.refused = None
+        self.decide_from = 0
+        self.record_free_from = 0
+        self.done = None
+        self.served = {"read": -1, "poll": -1, "transfer": -1}
+        self.blocked = False
+        self.completions, self.begins = [], []
+        self.outcome = None
+        self.counters = dict.fromkeys(
+            (
+                "commands",
+                "bad_commands",
+                "polls",
+                "polls_busy",
+                "transfers",
+                "ties",
+                "class_conflicts",
+                "pending_full",
+                "landing_full",
+            ),
+            0,
+        )
+
+    def clocks(self, name):
+        return cycles(getattr(self.part, f"t_{name}_ps"), self.period_ps)
+
+    def run(self, reads, limit=200_000):
+        """Completions of ``reads``, handed over by a :class:`Feeder`."""
+        feeder = Feeder(reads)
+        edge = 0
+        while len(self.completions) < len(reads):
+            known = len(self.completions)
+            self.step(edge, feeder.take(edge))
+            for completion in self.completions[known:]:
+                feeder.complete(completion["tag"])
+            edge += 1
+            assert edge < limit, f"{len(self.completions)} of {len(reads)} done at edge {edge}"
+        return self.completions
+
+    def step(self, edge, arrival=None):
+        self._learn_status(edge)
+        choice = self._choose(edge)
+        accepted = self._take_command(edge)
+        self._look_at_ready(edge)
+        self._complete(edge)
+        if accepted is not None:
+            self._accept(edge, accepted)
+        if choice is not None:
+            self._start(edge, *choice)
+        if arrival is not None:
+            self.mailbox.append(arrival)
+
+    def _take_command(self, edge):
+        """The command at the mailbox's head, if there is a place for it at this edge."""
+        if not self.mailbox or self.refused is not None:
+            return None
+        head = self.mailbox[0]
+        if head.is_good(self.part, self.ways):
+            lun = self.luns[head.way * self.part.luns + head.lun]
+            if len(lun.queue) == 2:
+                return None
+        return self.mailbox.popleft()
+
+    def _accept(self, edge, read):
+        if not read.is_good(self.part, self.ways):
+            self.refused = (edge, read)
+            return
+        lun = self.luns[read.way * self.part.luns + read.lun]
+        self.counters["commands"] += 1
+        self.counters["pending_full"] += len(lun.queue) == 1
+        lun.queue.append((edge, read))
+
+    def _candidates(self, edge):
+        transfers = [lun.state == "ready" for lun in self.luns]
+        slot = any(at is not None and at <= edge for at in self.slots)
+        may_transfer = slot and edge >= self.record_free_from
+        return any(transfers) and not slot, {
+            "read": [bool(lun.queue) and lun.state == "idle" for lun in self.luns],
+            "poll": [
+                self.part.luns > 1 and lun.state == "sensing" and edge >= lun.look
+                for lun in self.luns
+            ],
+            "transfer": [may_transfer and asks for asks in transfers],
+        }
+
+    def _choose(self, edge):
+        """What the idle bus does at this edge: (kind, LUN number), or nothing."""
+        is_idle = edge >= self.decide_from
+        starved, classes = self._candidates(edge)
+        asking = [kind for kind, wanted in classes.items() if any(wanted)]
+        blocked = is_idle and not asking and starved
+        self.counters["landing_full"] += blocked and not self.blocked
+        self.blocked = blocked
+        if not is_idle or not asking:
+            return None
+        kind = asking[0]
+        wanted = classes[kind]
+        last = self.served[kind]
+        order = [*range(last + 1, len(wanted)), *range(last + 1)]
+        self.counters["ties"] += sum(wanted) > 1
+        self.counters["class_conflicts"] += len(asking) > 1
+        return kind, next(number for number in order if wanted[number])
+
+    def _start(self, edge, kind, number):
+        self.served[kind] = number
+        lun = self.luns[number]
+        low = max(self.clocks("wp"), self.clocks("cals"))
+        high = max(self.clocks("wh"), self.clocks("cah"), self.clocks("wc") - low)
+        tail = max(high, self.clocks("ch"))
+        setup = max(1, self.clocks("cs") - low)
+        first = edge + setup
+        rising = first + low + (3 if kind == "poll" else 6) * (low + high)
+        if kind == "read":
+            self._issue(lun, number, first, rising + 1)
+            self.decide_from = rising + tail + 1
+            return
+        gap = self.clocks("whr" if kind == "poll" else "ccs")
+        if kind == "transfer":
+            gap = max(gap, self.clocks("rr") - (rising - edge))
+        strobe = rising + max(gap, tail + 1) + self.clocks("rpre")
+        length = 2 if kind == "poll" else lun.queue[0][1].length
+        last = strobe + -(-length // self.phases) - 1
+        captured = last + 1 + self.clocks("dqsre")
+        postamble = max(self.clocks("rpst"), self.clocks("ch"), self.clocks("dqsre"))
+        turn = max(1, self.clocks("rhw") - postamble - setup - 1)
+        self.decide_from = 1 + max(last + 1 + postamble + turn, captured + 2)
+        if kind == "poll":
+            self.counters["polls"] += 1
+            lun.polls += 1
+            lun.look = edge + cycles(self.part.poll_period_ps, self.period_ps)
+            self.outcome = (captured + 1, lun, lun.array_ready <= captured - 1)
+        else:
+            self._transfer(edge, lun, first, captured + 1)
+
+    def _issue(self, lun, number, command, issued):
+        busy = issued + self.clocks("wb")
+        way, place = divmod(number, self.part.luns)
+        row = lun.queue[0][1].row
+        self.begins.append((busy, way, place, row))
+        lun.state, lun.command, lun.issued, lun.polls = "issuing", command, issued, 0
+        lun.array_ready = (busy * self.period_ps + self.part.t_r_ps) // self.period_ps + 1
+        lun.look = busy + 1
+        if self.part.luns > 1:
+            poll_first = cycles(self.part.poll_first_ps, self.period_ps)
+            lun.look = max(issued + poll_first, busy + 1)
+        lun.state = "sensing"
+
+    def _transfer(self, edge, lun, first, last):
+        self.counters["transfers"] += 1
+        accepted, read = lun.queue.popleft()
+        slot = next(n for n, at in enumerate(self.slots) if at is not None and at <= edge)
+        self.slots[slot] = None
+        lun.state = "idle"
+        self.record_free_from = last + 2
+        self.done = {
+            "tag": read.tag,
+            "status": ChannelStatus.OK,
+            "slot": slot,
+            "accepted": accepted,
+            "command": lun.command,
+            "issued": lun.issued,
+            "ready": lun.ready_edge,
+            "transfer": first,
+            "last": last,
+            "polls": lun.polls,
+            "edge": last + 1,
+        }
+
+    def _look_at_ready(self, edge):
+        if self.part.luns > 1:
+            return
+        for lun in self.luns:
+            if lun.state == "sensing" and edge >= max(lun.look, lun.array_ready):
+                lun.state, lun.ready_edge = "ready", edge
+
+    def _learn_status(self, edge):
+        if self.outcome is None or self.outcome[0] != edge - 1:
+            return
+        at, lun, is_ready = self.outcome
+        self.outcome = None
+        self.counters["polls_busy"] += not is_ready
+        if is_ready:
+            lun.state, lun.ready_edge = "ready", at
+
+    def _complete(self, edge):
+        if self.done is not None and self.done["edge"] == edge:
+            self.completions.append(self.done)
+            self.slots[self.done["slot"]] = edge + self.free_delay + 1
+            self.done = None
+        elif self.refused is not None:
+            accepted, read = self.refused
+            self.refused = None
+            self.counters["bad_commands"] += 1
+            self.completions.append(
+                {"tag": read.tag, "status": ChannelStatus.BAD_COMMAND, "edge": edge}
+                | dict.fromkeys(("slot", "command", "issued", "ready", "transfer", "last"), 0)
+                | {"accepted": accepted, "polls": 0}
+            )
