@@ -11,11 +11,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from cosim.config.load import load_config, load_platform, platform_names
+from cosim.config.load import default_platforms, load_config, load_platform, platform_names
 from cosim.config.model import Config
 from cosim.config.platform import constants
+from cosim.engines.run import SimulationFailed
 from cosim.errors import UserError
 from cosim.report.table import latency_table, ratio_sentence
+from cosim.results import SubgraphsDiffer
 from host.errors import InputError
 
 __all__ = ["app", "main"]
@@ -143,14 +145,15 @@ def show_platform(
 @app.command()
 def verilog(
     out: Annotated[Path, typer.Option(help="Folder for the Verilog files.")],
-    platform: Annotated[str, typer.Option(help="SSD platform whose flash channel it is.")] = (
-        "cosmos_plus"
-    ),
+    config: Annotated[
+        Path | None, typer.Option(help="Configuration whose platforms it is for; else the default.")
+    ] = None,
 ) -> None:
-    """Write the RTL units as Verilog."""
+    """Write the RTL of a device as Verilog."""
     from cosim.verilog import write_verilog
 
-    for path in write_verilog(load_platform(platform), out):
+    platforms = default_platforms() if config is None else load_config(config).platforms
+    for path in write_verilog(platforms, out):
         typer.echo(path)
 
 
@@ -208,9 +211,16 @@ def _emit(text: str, out: Path | None) -> None:
 
 
 def main() -> None:
-    """Run the command; bad input is one line on the error stream and exit status 2."""
+    """Run the command.
+
+    Bad input is one line on the error stream and exit status 2; a simulation that failed is one
+    line and status 1.
+    """
     try:
         app()
     except (UserError, InputError) as error:
         typer.echo(f"csd-cosim: {error}", err=True)
         sys.exit(2)
+    except (SimulationFailed, SubgraphsDiffer) as error:
+        typer.echo(f"csd-cosim: {error}", err=True)
+        sys.exit(1)

@@ -34,6 +34,8 @@ DIRECTIONS = {
     "pcie.p2p": "p2p",
 }
 """What crosses which link, by the unit of its span."""
+FLIGHT = ".flight"
+"""End of the units whose spans are bytes on their way, counted when they left already."""
 
 FLASH_STAGE = "flash.transfer"
 PAYLOAD_KINDS = frozenset({"data", "result"})
@@ -148,7 +150,7 @@ def moved_bytes(spans: Iterable[Span]) -> tuple[dict[str, int], dict[str, int]]:
     Raises
     ------
     UnknownBytes
-        For a kind on a link that is neither payload nor a known overhead.
+        For a link that is not known, or a kind on a link that is neither payload nor overhead.
     """
     payload: Counter[str] = Counter(dict.fromkeys(["flash", *DIRECTIONS.values()], 0))
     names = ["flash_spare", "link_headers", *OVERHEAD_KINDS.values()]
@@ -168,6 +170,8 @@ def moved_bytes(spans: Iterable[Span]) -> tuple[dict[str, int], dict[str, int]]:
                     f"Span {span.number} on {span.unit} must move bytes of a known kind, "
                     f"not {span.kind!r}"
                 )
+        elif span.unit.startswith("pcie.") and not span.unit.endswith(FLIGHT):
+            raise UnknownBytes(f"Span {span.number} must be on a known link, not {span.unit!r}")
     return dict(payload), dict(overheads)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from cosim import cli
 from cosim.config.load import platform_names
+from cosim.engines.run import SimulationFailed
 from cosim.errors import UserError
 from cosim.run_folder import RunFolder, write_run
 from tests.scenarios.results import example_run
@@ -80,6 +81,18 @@ def test_an_error_of_the_run_is_one_line_and_status_two(run, calls, write_config
 
     monkeypatch.setattr(sys.modules["cosim.compare"], "compare", fail)
     assert run("compare", write_config()) == (2, "", "csd-cosim: Icarus must be installed\n")
+
+
+def test_a_failed_simulation_is_one_line_and_status_one(run, calls, write_config, monkeypatch):
+    def fail(*args, **kwargs):
+        raise SimulationFailed("Flash page at channel 0 must be written before it is read")
+
+    monkeypatch.setattr(sys.modules["cosim.compare"], "compare", fail)
+    assert run("compare", write_config()) == (
+        1,
+        "",
+        "csd-cosim: Flash page at channel 0 must be written before it is read\n",
+    )
 
 
 def test_a_folder_that_holds_a_run_is_refused(run, calls, write_config, tmp_path):

@@ -101,6 +101,22 @@ def test_bytes_of_an_unknown_kind_are_not_lost():
         moved_bytes(log)
 
 
+def test_bytes_on_an_unknown_link_are_not_lost():
+    log, _ = chain([("pcie.p2p.down", "pcie.p2p.down", 1, 8, 24, "data")])
+    with pytest.raises(UnknownBytes, match=r"Span 0 must be on a known link, not 'pcie.p2p.down'"):
+        moved_bytes(log)
+
+
+def test_bytes_in_flight_are_counted_once():
+    log, _ = chain(
+        [
+            ("pcie.ssd.up", "pcie.ssd.up", 1, 8, 24, "data"),
+            ("pcie.ssd.up.flight", "pcie.ssd.latency", 1, 8, 24, "data"),
+        ]
+    )
+    assert moved_bytes(log)[0]["device_to_host"] == 8
+
+
 def test_a_system_survives_the_way_through_files(tmp_path):
     system = example_run().systems[0]
     save_system(system, tmp_path)

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from cosim.config.build import check_platforms
-from cosim.config.model import Config, Platforms
+from cosim.config.model import Config, PlatformNames, Platforms
 from cosim.config.part import Part, nearest, validate
 from cosim.config.platform import FpgaPlatform, HostPlatform, SsdPlatform
 from cosim.config.yaml_source import KeyPath, YamlSource, dotted, read_yaml
@@ -18,6 +18,7 @@ from cosim.errors import UserError
 __all__ = [
     "PLATFORM_FOLDER",
     "LoadedConfig",
+    "default_platforms",
     "load_config",
     "load_platform",
     "platform_file",
@@ -104,6 +105,12 @@ def load_platform(name: str) -> Any:
     if part not in _MODELS:
         raise source.error(("part",), f"must be one of {', '.join(_MODELS)}, not {part!r}")
     return validate(_MODELS[part], source)
+
+
+def default_platforms() -> Platforms:
+    """The platforms of a configuration that names none."""
+    names = PlatformNames()
+    return Platforms.model_construct(**{p: load_platform(getattr(names, p)) for p in _MODELS})
 
 
 def resolved_yaml(loaded: LoadedConfig) -> str:
