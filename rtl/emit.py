@@ -1,5 +1,6 @@
 """Verilog writers of the RTL units."""
 
+import re
 from pathlib import Path
 
 from amaranth.back import verilog
@@ -10,6 +11,7 @@ __all__ = ["emit_channel", "emit_component"]
 
 CHANNEL_MODULE = "flash_channel_unit"
 DIE_MODULE = "nand_die"
+CONSTANT_BLOCK = re.compile(r"always @\*\n(    [^\n;]+ = \d+'h[0-9a-f]+;\n)")
 SIM_RAM = Path(__file__).parent / "verilog" / "sim_ram.v"
 
 
@@ -17,10 +19,11 @@ def emit_component(path, component, name):
     """Write ``component`` as module ``name`` to the file ``path``.
 
     Ports are ``clk``, ``rst`` and the members of its signature, those of interfaces joined by two
-    underscores.
+    underscores. A block that only assigns a constant has no event to wait for and would stay
+    undefined on an event-driven simulator, so it is made an initial one.
     """
     text = verilog.convert(component, name=name, emit_src=False, strip_internal_attrs=True)
-    Path(path).write_text(text, encoding="ascii")
+    Path(path).write_text(CONSTANT_BLOCK.sub(r"initial\n\1", text), encoding="ascii")
 
 
 def emit_channel(folder, part, *, period_ps, ways, phases=2, slots=2):
