@@ -71,9 +71,7 @@ class IspControl:
         self._counters.sampling_commands += 1
         block, cause = yield from self._fetch(int(entry.prp1), BLOCK_BYTES, cause, request)
         self._counters.ns_config_headers += 1
-        cause = yield from self._cores.run(
-            Task.ISP_CONTROL, "header_check", cause, request=request, byte=BLOCK_BYTES
-        )
+        cause = yield from self._cores.run(Task.ISP_CONTROL, "header_check", cause, request=request)
         config = judge(cause, parse_header, block)
         body, cause = yield from self._pieces(config.body, cause, request)
         judge(cause, check_total, body, config.body_bytes)

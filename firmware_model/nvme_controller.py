@@ -20,13 +20,25 @@ from rtl.contract.nvme import (
     doorbell_offset,
 )
 
-__all__ = ["NvmeController", "classify"]
+__all__ = ["NvmeController", "QueueError", "classify"]
 
 SUBMISSION_BYTES = byte_size(SubmissionEntry)
 COMPLETION_BYTES = byte_size(CompletionEntry)
 NAMESPACE = 1
 
 Handler = Callable[..., Generator[Any, Any, Cause]]
+
+
+class QueueError(Exception):
+    """A queue does not lie in host memory: the controller cannot go on, an error of the run."""
+
+    # Made with its message only: SimPy makes the exceptions that leave it again from their args.
+
+
+def _stray(number: int, kind: str, address: int) -> QueueError:
+    return QueueError(
+        f"The {kind} entries of queue {number} must lie in host memory, not at {address:#x}"
+    )
 
 
 def classify(entry: Any) -> tuple[Status, bool]:
@@ -163,12 +175,11 @@ class NvmeController:
             assert queue.rung_cause is not None
             cause = yield from self.slots.acquire(latest([queue.rung_cause, *done]))
             cause = yield from self._cores.run(Task.FRONT_END, "sqe_fetch", cause)
-            raw, cause = yield from self._dma.read(
-                registers.submission_address + SUBMISSION_BYTES * queue.head,
-                SUBMISSION_BYTES,
-                cause,
-                kind="sqe",
-            )
+            address = registers.submission_address + SUBMISSION_BYTES * queue.head
+            try:
+                raw, cause = yield from self._dma.read(address, SUBMISSION_BYTES, cause, kind="sqe")
+            except CommandError:
+                raise _stray(registers.number, "submission", address) from None
             queue.head = (queue.head + 1) % registers.submission_entries
             entry = unpack(SubmissionEntry, raw)
             cause = yield from self._cores.run(
@@ -217,12 +228,8 @@ class NvmeController:
             cid=cid,
             status={"phase": phase, "status": int(status)},
         )
-        return (
-            yield from self._dma.write(
-                registers.completion_address + COMPLETION_BYTES * place,
-                raw,
-                cause,
-                request=request,
-                kind="cqe",
-            )
-        )
+        address = registers.completion_address + COMPLETION_BYTES * place
+        try:
+            return (yield from self._dma.write(address, raw, cause, request=request, kind="cqe"))
+        except CommandError:
+            raise _stray(registers.number, "completion", address) from None

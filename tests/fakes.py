@@ -254,7 +254,7 @@ class FakeHost:
         self.port.ring(doorbell_offset(self.number, completion=True), self.head, cause)
 
     def wait(self, count, *, limit_ps=10**12):
-        """Run until ``count`` more completions were found; fails, instead of hanging, at a limit."""
+        """Run until ``count`` more completions were found; fails at the limit, never hangs."""
         env = self.kernel.env
         wanted = len(self.completions) + count
 
