@@ -46,12 +46,14 @@ class Command:
     label: str = ""
     """What errors call the command."""
 
-    def encode(self, cid: int, namespace: int) -> bytes:
+    def encode(self, cid: int, namespace: int, request: int = 0) -> bytes:
+        """Queue entry; ``request`` is the mini-batch that the device's spans are for."""
         return pack(
             SubmissionEntry,
             opcode=self.opcode,
             cid=cid,
             nsid=namespace,
+            cdw3=request,
             prp1=self.prp1,
             prp2=self.prp2,
             cdw10=self.lba & 0xFFFF_FFFF,
@@ -218,7 +220,7 @@ class NvmeDriver:
         cid = self._free_ids.popleft()
         event = self._kernel.env.event()
         self._active[cid] = (command, event, request)
-        entry = command.encode(cid, self._namespace)
+        entry = command.encode(cid, self._namespace, request)
         self._port.memory.store(self.sq_address + self._sq_tail * SQE_BYTES, entry)
         self._sq_tail = (self._sq_tail + 1) % self.depth
         self.submitted += 1

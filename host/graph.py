@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from host.errors import GraphError
 
-__all__ = ["DIRECTIONS", "EdgeImage", "Graph"]
+__all__ = ["DIRECTIONS", "Graph"]
 
 DIRECTIONS = ("out", "in", "both")
 """Whose list an edge u -> v enters: ``out`` u's, ``in`` v's, ``both`` the two of them."""
@@ -122,9 +122,6 @@ class Graph:
                 digest.update(array[start : start + CHUNK].astype("<u8").tobytes())
         return digest.hexdigest()
 
-    def image(self, id_bytes: int = 8) -> "EdgeImage":
-        return EdgeImage(self.indices, id_bytes)
-
     def save(self, folder: Path) -> None:
         """Write a folder that :meth:`open` maps; it appears whole or not at all.
 
@@ -186,51 +183,3 @@ class Graph:
                 f"{folder}: sha256 of the content must be {meta['sha256']}, not {graph.sha256}"
             )
         return graph
-
-
-class EdgeImage:
-    """The bytes of an edge list array as they lie on flash, made piece by piece.
-
-    Parameters
-    ----------
-    indices : uint32[edges]
-        Ids; never copied as a whole.
-    id_bytes : int
-        Width of an id on flash, 4 or 8; little-endian.
-
-    Raises
-    ------
-    ValueError
-        If ids cannot have this width.
-    """
-
-    def __init__(self, indices: npt.NDArray[np.uint32], id_bytes: int = 8) -> None:
-        if id_bytes not in (4, 8):
-            raise ValueError(f"id_bytes must be 4 or 8, not {id_bytes!r}")
-        self.id_bytes = id_bytes
-        self._indices = indices
-
-    def __len__(self) -> int:
-        return len(self._indices) * self.id_bytes
-
-    def read(self, offset: int, length: int) -> bytes:
-        """``length`` bytes from ``offset`` on; zeros after the end of the array.
-
-        Raises
-        ------
-        ValueError
-            If the range does not begin inside the array.
-        """
-        if not 0 <= offset < len(self) or length < 0:
-            raise ValueError(
-                f"offset must lie inside the image of {len(self)} bytes and length be at least 0, "
-                f"not {offset} and {length}"
-            )
-        first, end = offset // self.id_bytes, -(-(offset + length) // self.id_bytes)
-        raw = self._indices[first:end].astype(f"<u{self.id_bytes}").tobytes()
-        skip = offset - first * self.id_bytes
-        return raw[skip : skip + length].ljust(length, b"\0")
-
-    def page(self, number: int, page_bytes: int) -> bytes:
-        """Page ``number`` of the image, padded with zeros to ``page_bytes``."""
-        return self.read(number * page_bytes, page_bytes)

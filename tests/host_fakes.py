@@ -7,6 +7,7 @@ critical paths can be walked through them.
 import random
 import struct
 import zlib
+from typing import NamedTuple
 
 import simpy
 
@@ -292,3 +293,31 @@ def entry_fields(raw):
     assert len(raw) == SubmissionEntry.as_shape().size // 8
     return (raw[0], *struct.unpack_from("<HI", raw, 2), *struct.unpack_from("<QQQ", raw, 24),
             int.from_bytes(raw[48:52], "little"))  # fmt: skip
+
+
+class FakeGather:
+    """The gather unit on its kernel side: stages bytes into a window, launches after a while."""
+
+    def __init__(self, kernel, window_bytes):
+        self.kernel = kernel
+        self.card = FakeCard(kernel, window_bytes)
+
+    def stage(self, address, data, cause, *, request=0):
+        return self.kernel.env.process(self._stage(address, data, cause, request))
+
+    def _stage(self, address, data, cause, request):
+        cause = yield from self.card.write(address, data, cause, request=request)
+        return cause
+
+    def launch(self, descriptor_address, count, cause, *, request=0):
+        return self.kernel.env.process(self._launch(descriptor_address, count, cause, request))
+
+    def _launch(self, descriptor_address, count, cause, request):
+        found = yield from self.card.launch(descriptor_address, count, cause, request=request)
+        return GatherResult(found[1], found[0], found[2])
+
+
+class GatherResult(NamedTuple):
+    words: bytes
+    status: int
+    cause: tuple

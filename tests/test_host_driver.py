@@ -108,8 +108,8 @@ def test_an_id_in_use_is_not_used_again():
 
 
 def test_entry_bytes():
-    # NVMe 1.4 figure 105: opcode 0, CID 2-3, NSID 4-7, PRP1 24-31, PRP2 32-39; figure 346: SLBA in
-    # CDW10-11 (bytes 40-47), NLB, zero's based, in CDW12[15:0] (bytes 48-49).
+    # NVMe 1.4 figure 105: opcode 0, CID 2-3, NSID 4-7, CDW3 12-15, PRP1 24-31, PRP2 32-39; figure
+    # 346: SLBA in CDW10-11 (bytes 40-47), NLB, zero's based, in CDW12[15:0] (bytes 48-49).
     command = Command(
         opcode=2, prp1=0x11223344_55667000, prp2=0x99, lba=0xAABBCCDD_01020304, blocks=3
     )
@@ -117,11 +117,12 @@ def test_entry_bytes():
     expected[0] = 2
     expected[2:4] = b"\x34\x12"
     expected[4] = 1
+    expected[12] = 7  # the mini-batch
     expected[24:32] = bytes.fromhex("0070665544332211")
     expected[32] = 0x99
     expected[40:48] = bytes.fromhex("04030201ddccbbaa")
     expected[48] = 2
-    assert command.encode(0x1234, 1) == expected
+    assert command.encode(0x1234, 1, 7) == expected
     sampling = Command(opcode=1, prp1=0x1000, cdw12=1 << 25).encode(0, 1)
     assert sampling[48:52] == b"\0\0\0\2"
 

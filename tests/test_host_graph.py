@@ -89,21 +89,3 @@ def test_a_folder_of_another_version_or_size_is_refused(tmp_path):
     path.write_text(json.dumps(meta | {"nodes": 4}))
     with pytest.raises(GraphError, match="nodes and edges must be those of the arrays, 3 and 5"):
         Graph.open(tmp_path / "g")
-
-
-@pytest.mark.parametrize("id_bytes", [4, 8])
-def test_the_image_is_the_ids_little_endian_padded_with_zeros(id_bytes):
-    image = graph().image(id_bytes)
-    whole = b"".join(node.to_bytes(id_bytes, "little") for node in (1, 2, 0, 1, 2))
-    assert len(image) == len(whole)
-    for offset in range(len(whole)):
-        for length in (0, 1, 7, 16, 60):
-            assert image.read(offset, length) == whole[offset:][:length].ljust(length, b"\0")
-    assert image.page(1, 16) == whole[16:32].ljust(16, b"\0")
-
-
-def test_the_image_ends():
-    with pytest.raises(ValueError, match="offset must lie inside the image of 40 bytes"):
-        graph().image().read(40, 1)
-    with pytest.raises(ValueError, match="id_bytes must be 4 or 8, not 2"):
-        graph().image(2)

@@ -45,7 +45,7 @@ class Bench:
         self.memory = FakeMemory()
         port = FakePort(self.kernel, self.memory)
         self.driver = NvmeDriver(self.kernel, port, HostCpu(self.kernel, costs), depth=depth)
-        image = bytes(BASE * lba_bytes) + graph.image(id_bytes).read(0, graph.edge_bytes(id_bytes))
+        image = bytes(BASE * lba_bytes) + graph.indices.astype(f"<u{id_bytes}").tobytes()
         self.ssd = FakeSsd(self.kernel, port, image, lba_bytes, service)
         self.ssd.start(self.driver)
         self.card = self.ssd.card = FakeCard(self.kernel, window)
