@@ -38,6 +38,9 @@ class Engine(Protocol):
     async def settle(self, at_ps: int) -> None:
         """Get ready for writes that the kernel makes at ``at_ps``."""
 
+    def post(self) -> None:
+        """Make what was written visible to the units, at their next edges."""
+
 
 class RtlEvent(Event):
     """A report on its way into the kernel."""
@@ -117,6 +120,7 @@ class LockStep:
             for write in self._posts:
                 write()
             self._posts.clear()
+            self._engine.post()
 
     def _describe(self) -> str:
         waiting = [name for names in self._waiting for name in names()]

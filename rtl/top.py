@@ -6,20 +6,25 @@ is a register or wire of ``csd_top`` with the same name in each simulator: ``<un
 
 from dataclasses import dataclass
 
-__all__ = ["Mailbox", "Unit", "UnitPorts", "channel_ports", "gather_ports", "write_top"]
+__all__ = ["Mailbox", "Unit", "UnitPorts", "channel_ports", "gather_ports", "read", "write_top", "written"]
 
 TOP = "csd_top"
 EDGE_BITS = 48
 TIME_BITS = 64
+VECTORS = (
+    ("events", "event_toggle", 1),
+    ("stopped", "stopped", 1),
+    ("due", "due", TIME_BITS),
+    ("asleep", "asleep", 1),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mailbox:
-    """An input of a unit that the kernel writes. ``wakes``: a change restarts the clock."""
+    """An input of a unit that the kernel writes."""
 
     name: str
     width: int
-    wakes: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,10 +75,10 @@ def channel_ports(*, ways, luns, slots, event_bits, counter_bits, module="flash_
     return UnitPorts(
         module=module,
         mailboxes=(
-            Mailbox(name="command", width=128, wakes=False),
-            Mailbox(name="command_toggle", width=1, wakes=True),
-            Mailbox(name="array_done", width=16 * ways * luns, wakes=True),
-            Mailbox(name="landing_free", width=slots, wakes=True),
+            Mailbox(name="command", width=128),
+            Mailbox(name="command_toggle", width=1),
+            Mailbox(name="array_done", width=16 * ways * luns),
+            Mailbox(name="landing_free", width=slots),
         ),
         event_bits=event_bits,
         counter_bits=counter_bits,
@@ -85,11 +90,11 @@ def gather_ports(*, event_bits, counter_bits, module="gather_unit"):
     return UnitPorts(
         module=module,
         mailboxes=(
-            Mailbox(name="launch", width=128, wakes=False),
-            Mailbox(name="launch_toggle", width=1, wakes=True),
-            Mailbox(name="stage", width=128, wakes=False),
-            Mailbox(name="stage_toggle", width=1, wakes=True),
-            Mailbox(name="result_free", width=1, wakes=True),
+            Mailbox(name="launch", width=128),
+            Mailbox(name="launch_toggle", width=1),
+            Mailbox(name="stage", width=128),
+            Mailbox(name="stage_toggle", width=1),
+            Mailbox(name="result_free", width=1),
         ),
         event_bits=event_bits,
         counter_bits=counter_bits,
@@ -99,36 +104,62 @@ def gather_ports(*, event_bits, counter_bits, module="gather_unit"):
 def write_top(units):
     """Verilog of ``csd_top`` with ``units`` in order.
 
-    Beside each unit's own words the top has ``stop_enable`` (a register, 1 at start), and one bit
-    or word a unit, the first unit lowest, in ``events`` (the event toggles), ``stopped`` and
-    ``due`` (64 bits a unit: see ``unit_clock.v``), and ``asleep`` (nothing will happen there until
-    an input changes, whether or not the clock runs).
+    The kernel writes a unit's mailboxes to ``<unit>_<mailbox>_next`` and then flips
+    ``<unit>_post``, which hands all of them over at once and restarts the unit's clock. (One bit
+    to watch: Verilator evaluates all logic behind a register that is written from outside whenever
+    it is entered.) ``stop_enable`` is a register, 1 at start. One bit or word a unit, the first
+    unit lowest, is in ``events`` (the event toggles), ``stopped`` and ``due`` (64 bits a unit: see
+    ``unit_clock.v``) and ``asleep`` (nothing will happen there until an input changes, whether or
+    not the clock runs).
+
+    Raises
+    ------
+    ValueError
+        If there are no units, or two of one name.
     """
     names = [unit.name for unit in units]
     if not units or len(set(names)) != len(names):
         raise ValueError(f"units must be at least one, with names of their own, not {names}")
     lines = ["`timescale 1ps/1ps", f"module {TOP};", "    reg stop_enable = 1'b1;"]
     for unit in units:
-        lines += _instance(unit)
-    for vector, port, width in (
-        ("events", "event_toggle", 1),
-        ("stopped", "stopped", 1),
-        ("due", "due", TIME_BITS),
-        ("asleep", "asleep", 1),
-    ):
+        lines += ["", *_mailboxes(unit), *_instances(unit)]
+    for vector, port, width in VECTORS:
         parts = ", ".join(f"{name}_{port}" for name in reversed(names))
         lines.append(f"    wire {_range(width * len(units))}{vector} = {{{parts}}};")
     return "\n".join([*lines, "endmodule", ""])
+
+
+def written(units):
+    """Names of the registers of ``csd_top`` that are written from outside."""
+    own = [f"{unit.name}_{box.name}_next" for unit in units for box in unit.ports.mailboxes]
+    return ["stop_enable", *own, *(f"{unit.name}_post" for unit in units)]
+
+
+def read(units):
+    """Names of the wires of ``csd_top`` that are read from outside."""
+    own = [f"{unit.name}_{port}" for unit in units for port in ("event", "counters")]
+    return [*(vector for vector, _, _ in VECTORS), *own]
 
 
 def _range(width):
     return f"[{width - 1}:0] "
 
 
-def _instance(unit):
+def _mailboxes(unit):
+    boxes = [(f"{unit.name}_{box.name}", box.width) for box in unit.ports.mailboxes]
+    lines = [f"    reg {unit.name}_post = 1'b0;"]
+    for name, width in boxes:
+        lines.append(f"    reg {_range(width)}{name} = {width}'d0, {name}_next = {width}'d0;")
+    return [
+        *lines,
+        f"    always @({unit.name}_post) begin",
+        *(f"        {name} <= {name}_next;" for name, _ in boxes),
+        "    end",
+    ]
+
+
+def _instances(unit):
     name, ports = unit.name, unit.ports
-    kicks = [box for box in ports.mailboxes if box.wakes]
-    kick = ", ".join(f"{name}_{box.name}" for box in kicks)
     outputs = (
         ("clk", 1),
         ("rst", 1),
@@ -144,20 +175,13 @@ def _instance(unit):
     own = ("clk", "rst", "now", "event", "event_toggle", "quiet", "wake_edge", "counters")
     pins = [*own, *(box.name for box in ports.mailboxes)]
     return [
-        "",
-        *(
-            f"    reg {_range(box.width)}{name}_{box.name} = {box.width}'d0;"
-            for box in ports.mailboxes
-        ),
         *(f"    wire {_range(width)}{name}_{port};" for port, width in outputs),
-        "    unit_clock #(",
-        f"        .PERIOD({unit.period_ps}), .KICKS({sum(box.width for box in kicks)})",
-        f"    ) {name}_clock (",
+        f"    wire {name}_asleep = {name}_quiet && &{name}_wake_edge;",
+        f"    unit_clock #(.PERIOD({unit.period_ps})) {name}_clock (",
         f"        .stop_enable(stop_enable), .quiet({name}_quiet), .wake_edge({name}_wake_edge),",
-        f"        .kick({{{kick}}}), .clk({name}_clk), .rst({name}_rst),",
+        f"        .kick({name}_post), .clk({name}_clk), .rst({name}_rst),",
         f"        .edge_number({name}_now), .stopped({name}_stopped), .due({name}_due)",
         "    );",
-        f"    wire {name}_asleep = {name}_quiet && &{name}_wake_edge;",
         f"    {ports.module} {name} (",
         ",\n".join(f"        .\\{pin} ({name}_{pin})" for pin in pins),
         "    );",

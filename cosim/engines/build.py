@@ -18,7 +18,7 @@ import rtl
 from cosim.engines.design import Design
 from cosim.engines.tools import Simulator, require, verilator_root, versions
 from cosim.errors import UserError
-from rtl.top import TOP, write_top
+from rtl.top import TOP, read, write_top, written
 
 __all__ = ["Build", "BuildError", "build", "cache_folder", "verilog"]
 
@@ -158,12 +158,13 @@ def _verilate(design: Design, sources: Sequence[Path], waves: bool, work: Path) 
 
 
 def _control_file(design: Design) -> str:
-    modules = sorted({unit.ports.module for unit in design.units})
+    """What Verilator is to leave visible (all else it may optimise away) and what not to copy."""
+    modules = sorted({unit.ports.module for unit in design.units} | set(design.shared))
     lines = [
         "`verilator_config",
-        f'public_flat_rw -module "{TOP}" -var "*"',
+        *(f'public_flat_rw -module "{TOP}" -var "{name}"' for name in written(design.units)),
+        *(f'public_flat_rd -module "{TOP}" -var "{name}"' for name in read(design.units)),
         *(f'public_flat_rw -module "{module}" -var "{name}"' for module, name in design.public),
-        # One copy of a unit's code serves all its instances.
         *(f'no_inline -module "{module}"' for module in (*modules, "unit_clock")),
         "",
     ]

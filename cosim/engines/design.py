@@ -22,7 +22,9 @@ class Design:
     emit : callable
         Writes the units' Verilog files into a folder; called only if that was not done before.
     public : sequence of (module, variable)
-        What Python reaches below the top; ``csd_top`` itself is reachable as a whole.
+        What Python reaches below the top.
+    shared : sequence of str
+        Modules below the units of which there are many instances.
     sources : sequence of Path
         Verilog files that are part of the design as they are.
     """
@@ -31,4 +33,5 @@ class Design:
     parameters: str
     emit: Callable[[Path], object]
     public: Sequence[tuple[str, str]] = (("sim_ram", "mem"),)
+    shared: Sequence[str] = ()
     sources: Sequence[Path] = ()

@@ -1,6 +1,6 @@
 """A running HDL simulation as an engine: run to a time or to the first event, then write."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from cocotb.triggers import Timer
@@ -20,15 +20,18 @@ _INT_BITS = 31  # values that the VPI takes and gives as a plain integer
 
 
 class Mailbox:
-    """An input word of a unit; holds what was written last. Written only between clock edges."""
+    """An input word of a unit; holds what was written last.
 
-    def __init__(self, handle: Any) -> None:
+    What is written is handed to the unit by the engine's next :meth:`HdlEngine.post`.
+    """
+
+    def __init__(self, handle: Any, on_write: Callable[[], None]) -> None:
         self.value = 0
         self._handle = handle._handle
         self._bits = len(handle)
+        self._on_write = on_write
 
     def set(self, value: int) -> None:
-        """Write at once, at the simulator's present (odd) time."""
         if not 0 <= value < 1 << self._bits:
             raise ValueError(f"A mailbox of {self._bits} bits must hold its value, not {value:#x}")
         self.value = value
@@ -36,6 +39,7 @@ class Mailbox:
             self._handle.set_signal_val_int(_NO_DELAY, value)
         else:
             self._handle.set_signal_val_binstr(_NO_DELAY, format(value, f"0{self._bits}b"))
+        self._on_write()
 
     def flip(self, bit: int = 0) -> None:
         """Change one toggle bit."""
@@ -72,6 +76,9 @@ class HdlEngine:
         self._asleep = dut.asleep._handle
         self._due = dut.due._handle
         self._words = [getattr(dut, f"{name}_event")._handle for name in units]
+        self._posts = [getattr(dut, f"{name}_post")._handle for name in units]
+        self._post_values = [0] * len(self.units)
+        self._written: set[int] = set()
         self._all = (1 << len(self.units)) - 1
         self._seen = 0
         self._next_due: int | None = None
@@ -99,7 +106,8 @@ class HdlEngine:
             raise RuntimeError(f"Unit {self.units[reports[0].unit]} must be silent before boot")
 
     def mailbox(self, unit: int, name: str) -> Mailbox:
-        return Mailbox(getattr(self._dut, f"{self.units[unit]}_{name}"))
+        handle = getattr(self._dut, f"{self.units[unit]}_{name}_next")
+        return Mailbox(handle, lambda: self._written.add(unit))
 
     def memory(self, unit: int, path: str) -> WordMemory:
         """The memory at ``path`` (instance names with dots) below a unit."""
@@ -145,6 +153,13 @@ class HdlEngine:
         if target_ps > self.now_ps and await self._run(target_ps):
             raise RuntimeError(f"A unit that called itself quiet had an event at {self.now_ps} ps")
         self._next_due = None
+
+    def post(self) -> None:
+        """Hand what was written into mailboxes over to their units, and restart their clocks."""
+        for unit in sorted(self._written):
+            self._post_values[unit] ^= 1
+            self._posts[unit].set_signal_val_int(_NO_DELAY, self._post_values[unit])
+        self._written.clear()
 
     def _target(self, until_ps: int | None) -> int:
         if until_ps is not None:

@@ -1,0 +1,301 @@
+"""The flash channels as the firmware sees them: reads in, page data and spans out."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from cosim.lockstep import LockStep, Report
+from cosim.units.fields import FieldReader
+from cosim.units.violation import ProtocolViolation
+from rtl.contract.channel import (
+    ArrayDone,
+    ChannelCommand,
+    ChannelEvent,
+    ChannelOperation,
+    ChannelStatus,
+)
+from rtl.contract.codec import pack
+from rtl.contract.kernel import Cause, PageRead
+from rtl.contract.nand_part import NandPart
+from rtl.contract.onfi import BusRule
+from rtl.contract.page import PageLayout
+
+__all__ = ["ChannelPort", "Medium", "UnitEngine"]
+
+COMMANDS_PER_LUN = 2
+WORD_BYTES = 128
+ARRAY_DONE_BITS = 16
+_EVENT = FieldReader(ChannelEvent)
+
+
+class Medium(Protocol):
+    """What the flash cells hold."""
+
+    def sense(self, channel: int, way: int, lun: int, row: int) -> bytes:
+        """Image of one page, of the part's raw page size."""
+
+
+class UnitEngine(Protocol):
+    """What the ports need of an engine that runs units."""
+
+    def mailbox(self, unit: int, name: str) -> Any: ...
+
+    def memory(self, unit: int, path: str) -> Any: ...
+
+
+@dataclass(eq=False, slots=True)
+class _Read:
+    """A command from its hand-over to its completion."""
+
+    way: int
+    lun: int
+    row: int
+    column: int
+    length: int
+    tag: int
+    request: int
+    cause: Cause
+    done: Any
+    begin_ps: int | None = None
+
+
+class _Channel:
+    """One channel's mailboxes, memories and outstanding reads."""
+
+    def __init__(self, engine: UnitEngine, unit: int, ways: int, luns: int) -> None:
+        self.command = engine.mailbox(unit, "command")
+        self.command_toggle = engine.mailbox(unit, "command_toggle")
+        self.array_done = engine.mailbox(unit, "array_done")
+        self.landing_free = engine.mailbox(unit, "landing_free")
+        self.landing = engine.memory(unit, "landing.memory.ram.mem")
+        self.pages = [
+            [engine.memory(unit, f"die{way}.page{lun}.ram.mem") for lun in range(luns)]
+            for way in range(ways)
+        ]
+        self.free_ps = 0
+        """From when on the command mailbox can take a word."""
+        self.next_tag = 0
+        self.reads: dict[int, _Read] = {}
+        self.luns: list[deque[_Read]] = [deque() for _ in range(ways * luns)]
+        self.held: set[int] = set()
+
+    def take_tag(self) -> int:
+        while self.next_tag in self.reads:
+            self.next_tag = self.next_tag + 1 & 0xFFFF
+        tag = self.next_tag
+        self.next_tag = tag + 1 & 0xFFFF
+        return tag
+
+    def hand_over(self, word: int) -> None:
+        self.command.set(word)
+        self.command_toggle.flip()
+
+    def answer(self, lun_index: int, number: int) -> None:
+        """Flip one LUN's ``ArrayDone`` toggle and put ``number`` beside it."""
+        shift = ARRAY_DONE_BITS * lun_index
+        old = self.array_done.value >> shift & (1 << ARRAY_DONE_BITS) - 1
+        toggle = not old >> 8 & 1
+        new = int.from_bytes(pack(ArrayDone, number=number, toggle=toggle), "little")
+        self.array_done.set(self.array_done.value ^ ((old ^ new) << shift))
+
+
+class ChannelPort:
+    """All flash channels of a device; see ``rtl.contract.kernel.FlashPort``.
+
+    A read's time is recorded, from its completion's stamps, as a chain of spans of the unit
+    ``flash.ch{c}``: ``flash.hand-over`` (until the channel's clock edge that takes the command),
+    ``flash.queue``, ``flash.command``, ``flash.sense``, ``flash.poll``, ``flash.bus-wait``,
+    ``flash.transfer`` and ``flash.complete``.
+
+    Parameters
+    ----------
+    lockstep : LockStep
+        The loop; the channels' units are attached to it.
+    engine : UnitEngine
+        Where the channels run; channel c is unit ``units[c]``.
+    medium : Medium
+        What a die finds when it senses.
+    part : NandPart
+        Its array time and sizes.
+    layout : PageLayout
+        Tells data from parity in what is read.
+    period_ps : int
+        Of the channels' clocks.
+    """
+
+    def __init__(
+        self,
+        lockstep: LockStep,
+        engine: UnitEngine,
+        medium: Medium,
+        part: NandPart,
+        layout: PageLayout,
+        *,
+        units: Sequence[int],
+        ways: int,
+        slots: int,
+        period_ps: int,
+    ) -> None:
+        self.channels = len(units)
+        self.ways = ways
+        self.luns = part.luns
+        self.slots = slots
+        self._lockstep = lockstep
+        self._kernel = lockstep.kernel
+        self._env = lockstep.kernel.env
+        self._medium = medium
+        self._part = part
+        self._layout = layout
+        self._period_ps = period_ps
+        self._slot_words = -(-part.raw_page_bytes // WORD_BYTES)
+        self._channels = [_Channel(engine, unit, ways, part.luns) for unit in units]
+        self._channel_of = {unit: channel for channel, unit in enumerate(units)}
+        lockstep.attach(units, self._deliver, self._outstanding)
+
+    def read(
+        self,
+        channel: int,
+        way: int,
+        lun: int,
+        row: int,
+        column: int,
+        length: int,
+        cause: Cause,
+        *,
+        request: int = 0,
+    ) -> Any:
+        state = self._channels[channel]
+        queue = state.luns[way * self.luns + lun]
+        if len(queue) >= COMMANDS_PER_LUN:
+            raise RuntimeError(
+                f"LUN {lun} of way {way} of channel {channel} must have at most "
+                f"{COMMANDS_PER_LUN} commands outstanding, not one more"
+            )
+        if cause.at_ps != self._env.now:
+            raise RuntimeError(f"A read's cause must be now ({self._env.now} ps), not {cause}")
+        tag = state.take_tag()
+        read = _Read(way, lun, row, column, length, tag, request, cause, self._env.event())
+        state.reads[tag] = read
+        queue.append(read)
+        fields = {"way": way, "lun": lun, "row": row, "column": column, "length": length}
+        word = pack(ChannelCommand, operation=ChannelOperation.READ, tag=tag, **fields)
+        self._hand_over(state, int.from_bytes(word, "little"))
+        return read.done
+
+    def free(self, channel: int, slot: int) -> None:
+        state = self._channels[channel]
+        if slot not in state.held:
+            raise RuntimeError(f"Slot {slot} of channel {channel} must be held to be given back")
+        state.held.remove(slot)
+        self._lockstep.post(lambda: state.landing_free.flip(slot))
+
+    def _hand_over(self, state: _Channel, word: int) -> None:
+        """Put a command into the mailbox: one an edge, further ones at the following edges."""
+        now = int(self._env.now)
+        at_ps = max(now, state.free_ps)
+        state.free_ps = (at_ps // self._period_ps + 1) * self._period_ps
+        self._after(at_ps - now, lambda: self._lockstep.post(lambda: state.hand_over(word)))
+
+    def _after(self, delay_ps: int, action: Callable[[], None]) -> None:
+        if delay_ps == 0:
+            action()
+        else:
+            self._env.timeout(delay_ps).callbacks.append(lambda _: action())
+
+    def _deliver(self, report: Report) -> None:
+        channel = self._channel_of[report.unit]
+        fields = _EVENT.all(report.word)
+        if fields["violation_valid"]:
+            rule = BusRule(fields["violation.rule"])
+            raise ProtocolViolation(
+                f"At {report.edge_ps} ps on flash channel {channel}, "
+                f"way {fields['violation.way']}: rule {rule.value} ({rule.name}) was broken"
+            )
+        if fields["begin_valid"]:
+            self._begin(channel, report.edge_ps, fields)
+        if fields["completion_valid"]:
+            self._complete(channel, report.edge_ps, fields)
+
+    def _begin(self, channel: int, edge_ps: int, fields: dict[str, int]) -> None:
+        """A die's array starts to work: look up what it senses, answer when its time is over."""
+        state = self._channels[channel]
+        way, lun, number = fields["begin.way"], fields["begin.lun"], fields["begin.number"]
+        lun_index = way * self.luns + lun
+        for read in state.luns[lun_index]:
+            if read.begin_ps is None:
+                read.begin_ps = edge_ps
+                break
+        image = self._medium.sense(channel, way, lun, fields["begin.row"])
+
+        def write() -> None:
+            state.pages[way][lun].write(0, image)
+            state.answer(lun_index, number)
+
+        self._after(self._part.t_r_ps, lambda: self._lockstep.post(write))
+
+    def _complete(self, channel: int, edge_ps: int, fields: dict[str, int]) -> None:
+        state = self._channels[channel]
+        read = state.reads.pop(fields["completion.tag"])
+        state.luns[read.way * self.luns + read.lun].remove(read)
+        status, slot = fields["completion.status"], fields["completion.slot"]
+        data = b""
+        if status == ChannelStatus.BAD_COMMAND:
+            slot = -1
+        else:
+            state.held.add(slot)
+            data = state.landing.read(slot * self._slot_words, read.length)
+        cause = self._record(channel, read, fields, edge_ps)
+        read.done.succeed(PageRead(data, status, fields["completion.corrected"], slot, cause))
+
+    def _record(self, channel: int, read: _Read, fields: dict[str, int], edge_ps: int) -> Cause:
+        """Lay the read's spans end to end, from its hand-over to its completion event."""
+
+        def stamp(name: str) -> int:
+            return fields[f"completion.{name}"] * self._period_ps
+
+        ends = {"flash.hand-over": stamp("accepted")}
+        if read.begin_ps is not None:
+            ends |= {
+                "flash.queue": stamp("command"),
+                "flash.command": read.begin_ps,
+                "flash.sense": read.begin_ps + self._part.t_r_ps,
+                "flash.poll": stamp("ready"),
+                "flash.bus-wait": stamp("transfer"),
+                "flash.transfer": stamp("last"),
+            }
+        ends["flash.complete"] = edge_ps
+        payload = self._payload(read.column, read.length)
+        cause = read.cause
+        for stage, end_ps in ends.items():
+            moved = {}
+            if stage == "flash.transfer":
+                moved = {"payload_bytes": payload, "overhead_bytes": read.length - payload}
+            cause = self._kernel.record(
+                f"flash.ch{channel}",
+                stage,
+                cause.at_ps,
+                end_ps,
+                cause,
+                request=read.request,
+                kind="page",
+                **moved,
+            )
+        return cause
+
+    def _payload(self, column: int, length: int) -> int:
+        """Data bytes, without parity and what is behind the data codewords."""
+        return self._data_before(column + length) - self._data_before(column)
+
+    def _data_before(self, column: int) -> int:
+        layout = self._layout
+        codeword, rest = divmod(min(column, layout.data_bytes), layout.codeword_bytes)
+        return int(codeword * layout.chunk_bytes + min(rest, layout.chunk_bytes))
+
+    def _outstanding(self) -> list[str]:
+        return [
+            f"flash read of channel {channel}, way {read.way}, LUN {read.lun}, row {read.row} "
+            f"({'waiting' if read.begin_ps is None else 'sensed'})"
+            for channel, state in enumerate(self._channels)
+            for read in state.reads.values()
+        ]
