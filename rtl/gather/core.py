@@ -1,6 +1,6 @@
 """The gather unit: descriptors in DRAM, in; dense ids, out. Synthesisable."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -46,7 +46,7 @@ class ReadArbiter(wiring.Component):
         m = Module()
         ports = [getattr(self, f"port{number}") for number in range(self._ports)]
         ar, r = self.axi.ar, self.axi.r
-        room, earlier = Signal(), 0
+        room, earlier = Signal(), Const(0, 1)
         m.d.comb += room.eq(~ar.valid | ar.ready)
         with m.If(room):
             m.d.sync += ar.valid.eq(0)

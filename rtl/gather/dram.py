@@ -1,3 +1,5 @@
+# amaranth: UnusedElaboratable=no
+# (The parts are made in constructors, which must refuse what their parts refuse.)
 """Simulation DRAM: two AXI4 ports on one device with honest latency and bandwidth."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal

@@ -1,0 +1,258 @@
+# amaranth: UnusedElaboratable=no
+# (The parts are made in constructors, which must refuse what their parts refuse.)
+"""The gather unit of a co-simulation: core, DRAM, staging and landing behind mailboxes."""
+
+from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out, connect
+
+from rtl.axi4 import Axi4Read, Axi4Write
+from rtl.contract.dram import DramTimes
+from rtl.contract.gather import (
+    GatherCounters,
+    GatherEvent,
+    GatherLaunch,
+    StageRequest,
+    ViolationSource,
+)
+from rtl.gather.axi_checker import AxiReadChecker, AxiWriteChecker
+from rtl.gather.core import GatherUnit
+from rtl.gather.dram import SimDram
+from rtl.gather.landing import ResultLanding
+from rtl.gather.mailbox import Mailbox
+from rtl.gather.staging import StagingWriter
+
+__all__ = ["GatherSimUnit", "ViolationLatch"]
+
+NEVER = (1 << 48) - 1
+LAUNCH_OVERFLOW, STAGE_OVERFLOW = 1, 2
+
+
+class ViolationLatch(wiring.Component):
+    """Keeps the first violation of each source until it has been reported; one a clock.
+
+    Parameters
+    ----------
+    sources : int
+        How many; source n is number n of :class:`ViolationSource`.
+
+    Members
+    -------
+    found0, found1, ... : In(4)
+        Rule that the source sees broken in this clock; 0 is none.
+    valid, rule : Out
+        Report: source in bits 7:4, rule in bits 3:0.
+    """
+
+    def __init__(self, sources):
+        self._sources = sources
+        super().__init__(
+            {
+                "valid": Out(1),
+                "rule": Out(8),
+                **{f"found{number}": In(4) for number in range(sources)},
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        earlier = Const(0, 1)
+        for number in range(self._sources):
+            found = getattr(self, f"found{number}")
+            kept, rule = Signal(4, name=f"kept{number}"), Signal(4, name=f"rule{number}")
+            with m.If(kept != 0):
+                m.d.comb += rule.eq(kept)
+            with m.Else():
+                m.d.comb += rule.eq(found)
+            m.d.sync += kept.eq(rule)
+            with m.If((rule != 0) & ~earlier):
+                m.d.comb += [self.valid.eq(1), self.rule.eq(Cat(rule, Const(number, 4)))]
+                m.d.sync += kept.eq(0)
+            earlier = earlier | (rule != 0)
+        return m
+
+
+class GatherSimUnit(wiring.Component):
+    """One clock domain of the co-simulation; see ``docs/architecture.md``, "The gather unit".
+
+    An event that logic raises at edge n is on ``event`` after edge n. ``wake_edge`` is always never:
+    the unit is quiet only when nothing at all is under way, or all that is waits for
+    ``result_free``.
+
+    Parameters
+    ----------
+    period_ps : int
+        Clock period, even.
+    times : DramTimes
+        The DRAM.
+    data_bits : int
+        Width of the DRAM port, 256 to 1024.
+    outstanding, max_fan_out : int
+        As of :class:`GatherUnit`.
+    window_bytes : int
+        DRAM window, from address 0.
+    stage_slots, stage_slot_bytes : int
+        As of :class:`StagingWriter`.
+    result_bytes : int
+        As of :class:`ResultLanding`.
+    launch_depth : int
+        Launches that can wait; a power of two.
+    emitted : bool
+        As of :class:`SimMemory`.
+    """
+
+    def __init__(
+        self,
+        *,
+        period_ps=4000,
+        times=None,
+        data_bits=512,
+        outstanding=16,
+        max_fan_out=256,
+        window_bytes=1 << 24,
+        stage_slots=32,
+        stage_slot_bytes=4096,
+        result_bytes=1 << 20,
+        launch_depth=16,
+        emitted=False,
+    ):
+        id_bits = 2
+        self.core = GatherUnit(
+            data_bits=data_bits, id_bits=id_bits, outstanding=outstanding, max_fan_out=max_fan_out
+        )
+        self.dram = SimDram(
+            period_ps=period_ps,
+            times=DramTimes() if times is None else times,
+            data_bits=data_bits,
+            id_bits=id_bits,
+            window_bytes=window_bytes,
+            emitted=emitted,
+        )
+        self.staging = StagingWriter(
+            data_bits=data_bits,
+            id_bits=id_bits,
+            slots=stage_slots,
+            slot_bytes=stage_slot_bytes,
+            emitted=emitted,
+        )
+        self.landing = ResultLanding(
+            capacity_bytes=result_bytes, data_bits=data_bits, emitted=emitted
+        )
+        self._checkers = (
+            AxiReadChecker(Axi4Read(64, data_bits, id_bits)),
+            AxiWriteChecker(Axi4Write(64, data_bits, id_bits)),
+        )
+        self._launch_depth = launch_depth
+        super().__init__(
+            {
+                "now": In(48),
+                "launch": In(GatherLaunch),
+                "launch_toggle": In(1),
+                "stage": In(StageRequest),
+                "stage_toggle": In(1),
+                "result_free": In(1),
+                "event": Out(GatherEvent),
+                "event_toggle": Out(1),
+                "quiet": Out(1),
+                "wake_edge": Out(48, init=NEVER),
+                "counters": Out(GatherCounters),
+            }
+        )
+
+    @property
+    def launch_depth(self):
+        return self._launch_depth
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.core, m.submodules.dram = self.core, self.dram
+        m.submodules.staging, m.submodules.landing = self.staging, self.landing
+        m.submodules.read_checker, m.submodules.write_checker = self._checkers
+        m.submodules.launches = launches = Mailbox(GatherLaunch, self._launch_depth)
+        m.submodules.stages = stages = Mailbox(StageRequest, self.staging.slots)
+        m.submodules.violations = violations = ViolationLatch(len(ViolationSource))
+        read_checker, write_checker = self._checkers
+        connect(m, self.core.axi, read_checker.manager)
+        connect(m, read_checker.subordinate, self.dram.read)
+        connect(m, self.staging.axi, write_checker.manager)
+        connect(m, write_checker.subordinate, self.dram.write)
+        connect(m, self.core.results, self.landing.results)
+        connect(m, stages.messages, self.staging.requests)
+        started = Signal()
+        m.d.comb += [
+            launches.word.eq(self.launch),
+            launches.toggle.eq(self.launch_toggle),
+            stages.word.eq(self.stage),
+            stages.toggle.eq(self.stage_toggle),
+            self.landing.free.eq(self.result_free),
+            self.core.now.eq(self.now),
+            self.dram.now.eq(self.now),
+            self.core.launches.payload.eq(launches.messages.payload),
+            self.core.launches.valid.eq(launches.messages.valid & ~self.landing.occupied),
+            launches.messages.ready.eq(self.core.launches.ready & ~self.landing.occupied),
+            started.eq(self.core.launches.valid & self.core.launches.ready),
+            self.landing.start.eq(started),
+            violations.found0.eq(read_checker.rule),
+            violations.found1.eq(write_checker.rule),
+            violations.found2.eq(self.landing.overflow),
+        ]
+        with m.If(launches.overflow):
+            m.d.comb += violations.found3.eq(LAUNCH_OVERFLOW)
+        with m.Elif(stages.overflow):
+            m.d.comb += violations.found3.eq(STAGE_OVERFLOW)
+        self._report(m, violations)
+        idle, unread = self._rest(m, launches, stages, violations)
+        self._count(m, started, idle & unread)
+        return m
+
+    def _report(self, m, violations):
+        """Put what happened in this clock on the event port."""
+        done, staging, event = self.core.done, self.staging, self.event
+        m.d.comb += done.ready.eq(1)
+        with m.If(done.valid | staging.staged | violations.valid):
+            m.d.sync += [
+                self.event_toggle.eq(~self.event_toggle),
+                event.done_valid.eq(done.valid),
+                event.done.eq(done.payload),
+                event.staged_valid.eq(staging.staged),
+                event.staged_error.eq(staging.staged & staging.error),
+                event.staged_tag.eq(staging.tag),
+                event.violation_valid.eq(violations.valid),
+                event.violation_rule.eq(violations.rule),
+            ]
+
+    def _rest(self, m, launches, stages, violations):
+        """Whether nothing is under way, and whether an input is waiting to be seen."""
+        idle, unread = Signal(), Signal()
+        m.d.comb += [
+            unread.eq(launches.unread | stages.unread | self.landing.unread),
+            idle.eq(
+                ~self.core.busy
+                & ~self.core.launches.valid
+                & ~self.dram.busy
+                & ~self.staging.busy
+                & ~violations.valid
+            ),
+            self.quiet.eq(idle & ~unread),
+        ]
+        return idle, unread
+
+    def _count(self, m, started, woken):
+        counters, core, dram = self.counters, self.core, self.dram
+        pulses = {
+            "launches": started,
+            "descriptors": core.seen,
+            "bad_descriptors": core.refused,
+            "empty": core.empty,
+            "id_reads": core.issued,
+            "outstanding_full": core.blocked,
+            "ties": dram.tie,
+            "row_hits": dram.hit,
+            "row_misses": dram.miss,
+            "output_stalls": core.results.valid & ~core.results.ready,
+            "quiet_entries": woken,
+        }
+        for name, pulse in pulses.items():
+            with m.If(pulse):
+                m.d.sync += counters[name].eq(counters[name] + 1)
+        m.d.comb += counters.refreshes.eq(dram.refreshes)
