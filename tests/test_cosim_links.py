@@ -302,6 +302,53 @@ def test_launch_and_fetch():
     assert {span.request for span in world.kernel.spans} == {0, 3}
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_random_traffic_keeps_bytes_causes_and_exclusive_wires(seed):
+    world, draws = World(), np.random.default_rng(seed)
+    length, count = 4096, 40
+    source, target = world.memory.allocate(length * count), world.memory.allocate(length * count)
+    content = draws.bytes(length * count)
+    world.memory.store(source, content)
+    ends = []
+
+    def copy(place, size):
+        yield world.env.timeout(int(draws.integers(0, 20_000_000)))
+        cause, start_ps = world.kernel.origin("test", "start"), world.env.now
+        data, cause = yield from world.device.read(source + place, size, cause)
+        cause = yield from world.device.write(target + place, data, cause)
+        if size % 64 == 0:
+            card = P2P_BASE + place % (1 << 15)
+            cause = yield from world.device.write(card, data, cause)
+        ends.append((cause, start_ps))
+
+    sizes = [int(draws.choice([64, 512, 1000, 4096])) for _ in range(count)]
+    for number, size in enumerate(sizes):
+        world.env.process(copy(number * length, size))
+    world.env.run()
+    assert len(ends) == count
+    for number, size in enumerate(sizes):
+        part = slice(number * length, number * length + size)
+        assert world.memory.load(target + part.start, size) == content[part]
+    for end, start_ps in ends:
+        path = critical_path(world.kernel.spans, end, start_ps)
+        assert sum(part.end_ps - part.start_ps for part in path) == end.at_ps - start_ps
+    peer = sum(size for size in sizes if size % 64 == 0)
+    for unit, payload in (
+        ("pcie.ssd.up", sum(sizes)),
+        ("pcie.ssd.down", sum(sizes)),
+        ("pcie.p2p", peer),
+        ("gather.stage", peer),
+    ):
+        spans = sorted(
+            (span for span in world.kernel.spans if span.unit == unit),
+            key=lambda span: (span.start_ps, span.number),
+        )
+        assert sum(span.payload_bytes for span in spans) == payload
+        assert all(before.end_ps <= after.start_ps for before, after in pairwise(spans))
+        contended = any(span.ready_ps < span.start_ps for span in spans)
+        assert contended or unit == "gather.stage"
+
+
 def test_doubling_the_latency_doubles_only_its_stage():
     totals = []
     for link in (LINK, replace(LINK, latency_ps=600_000)):
