@@ -313,7 +313,8 @@ def test_random_traffic_keeps_bytes_causes_and_exclusive_wires(seed):
 
     def copy(place, size):
         yield world.env.timeout(int(draws.integers(0, 20_000_000)))
-        cause, start_ps = world.kernel.origin("test", "start"), world.env.now
+        start_ps = world.env.now
+        cause = world.kernel.record("test", "idle", BOOT_PS, start_ps, world.start)
         data, cause = yield from world.device.read(source + place, size, cause)
         cause = yield from world.device.write(target + place, data, cause)
         if size % 64 == 0:
