@@ -63,6 +63,8 @@ class Play:
         ctx.set(die.way, WAY)
         for edge, clock in enumerate(self.bus.clocks):
             for name, value in clock.items():
+                if before is not None and before[name] == value:
+                    continue
                 ctx.set(getattr(die.phy, name), value >> WAY & 1 if name == "ce_n" else value)
             for lun, number, content in self.answers.get(edge, ()):
                 self._answer(ctx, lun, number, content)

@@ -30,7 +30,7 @@ PART = NandPart(
     t_rr_ps=25_000,
     t_whr_ps=75_000,
     t_ccs_ps=130_000,
-    t_rhw_ps=65_000,
+    t_rhw_ps=95_000,
     t_rpre_ps=15_000,
     t_rpst_ps=35_000,
     t_dqsre_ps=25_000,
@@ -125,6 +125,7 @@ class OnfiBus:
                 dq_o=byte * driven,
                 dq_oe=oe * driven,
             )
+        self.pins.update(cle=0, ale=0, dq_o=0, dq_oe=0)
         self.rise = self.edge - high
         return self.rise
 

@@ -23,7 +23,8 @@ class LunShadow(wiring.Component):
     now, rb_n : In
         Number of the edge that ends this clock, and the level of the way's R/B# at it.
     confirm, reset, status_ready : In(1)
-        The LUN was told to read, to reset, or says in a status byte that it is ready.
+        The LUN was told to read (and obeys unless it is busy), to reset, or says in a status byte
+        that it is ready.
     busy : Out(1)
         The LUN is not known to be ready.
     window : Out(48)
@@ -63,7 +64,7 @@ class LunShadow(wiring.Component):
             with m.Elif(self.rb_n | self.status_ready):
                 m.d.sync += [held.eq(0), ready_edge.eq(self.now)]
                 m.d.comb += [self.busy.eq(0), self.ready_edge.eq(self.now)]
-        with m.If(self.confirm):
+        with m.If(self.confirm & ~self.busy):
             m.d.sync += [
                 held.eq(1),
                 waiting.eq(1),

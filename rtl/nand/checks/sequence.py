@@ -104,6 +104,7 @@ class SequenceCheck(wiring.Component):
         with m.Elif(self.written & self.ale):
             with m.If(~is_open | strange | (count == PAGE_ADDRESS_CYCLES)):
                 m.d.comb += self.broken.sequence.eq(1)
+                m.d.sync += is_open.eq(0)
             with m.Else():
                 shifted = Cat(address[8:], self.byte)
                 m.d.sync += [count.eq(count + 1), address.eq(shifted)]
