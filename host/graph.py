@@ -122,8 +122,10 @@ class Graph:
                 digest.update(array[start : start + CHUNK].astype("<u8").tobytes())
         return digest.hexdigest()
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: Path, **arrays: npt.NDArray[Any]) -> None:
         """Write a folder that :meth:`open` maps; it appears whole or not at all.
+
+        Further ``arrays`` are put beside the graph's own, each as ``<name>.npy``.
 
         Raises
         ------
@@ -135,6 +137,8 @@ class Graph:
         partial = folder.with_name(folder.name + ".partial")
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
+        for name, array in arrays.items():
+            np.save(partial / f"{name}.npy", array)
         np.save(partial / "indptr.npy", self.indptr.astype("<i8", copy=False))
         np.save(partial / "indices.npy", self.indices.astype("<u4", copy=False))
         meta = {

@@ -120,6 +120,7 @@ def test_both_systems_return_the_reference(system, options, id_bytes):
     assert subgraph_sha256(found) == subgraph_sha256(expected)
 
 
+@pytest.mark.slow
 def test_chained_lists_reach_the_device():
     graph = random_graph(nodes=4_000, hub=5_000)
     trace = make_trace(graph, (60,), batches=1, targets=1_900)

@@ -114,6 +114,16 @@ def test_a_saved_folder_keeps_its_direction(tmp_path):
         load_graph(tmp_path / "g", direction="out")
 
 
+def test_the_ids_of_the_file_are_saved_with_the_graph(tmp_path):
+    read = read_snap(write(tmp_path / "g.txt", TEXT), direction="both")
+    read.save(tmp_path / "g")
+    assert np.load(tmp_path / "g" / "ids.npy").tolist() == [3, 7, 9, 1_000_000]
+    assert load_graph(tmp_path / "g", direction="both").graph.sha256 == read.graph.sha256
+    assert read.dropped == (
+        "6 pairs read; dropped 1 loops and 1 repeats, merged 2 pairs with their reverse"
+    )
+
+
 @pytest.mark.parametrize("prefix", ["", "adj_"])
 def test_archives_keep_node_numbers_and_isolated_nodes(tmp_path, prefix):
     arrays = {"indptr": [0, 2, 2, 5, 5], "indices": [2, 1, 1, 2, 1]}

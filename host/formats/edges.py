@@ -1,6 +1,7 @@
 """From pairs of ids to rows: direction, compaction of ids, loops and duplicates."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +39,18 @@ class Imported:
     loops: int
     duplicates: int
     merged: int
+
+    @property
+    def dropped(self) -> str:
+        """What was read and what was left out, in words."""
+        return (
+            f"{self.pairs} pairs read; dropped {self.loops} loops and {self.duplicates} "
+            f"repeats, merged {self.merged} pairs with their reverse"
+        )
+
+    def save(self, folder: Path) -> None:
+        """Save the graph (see :meth:`Graph.save`) with the file's own ids as ``ids.npy``."""
+        self.graph.save(folder, ids=self.ids)
 
 
 def compact(
