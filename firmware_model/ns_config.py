@@ -72,7 +72,7 @@ class Refusal(Exception):
     """The structure breaks a rule; ``status`` says which."""
 
     def __init__(self, status: Status) -> None:
-        super().__init__(status.name)
+        super().__init__(status)
         self.status = status
 
 

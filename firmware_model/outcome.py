@@ -13,9 +13,12 @@ class CommandError(Exception):
     """Ends a command with ``status``; ``cause`` is the step that found the reason, now."""
 
     def __init__(self, status: Status, cause: Cause) -> None:
-        super().__init__(status.name)
+        super().__init__(status, cause)
         self.status = status
         self.cause = cause
+
+    def __str__(self) -> str:
+        return f"{self.status.name} at {self.cause.at_ps} ps"
 
 
 class Outcome(NamedTuple):

@@ -17,7 +17,16 @@ from rtl.contract.mixer import positions
 from rtl.contract.ns_config import BodyEntry
 from rtl.contract.nvme import SAMPLING_BIT, Opcode, Status, SubmissionEntry
 
-__all__ = ["ModelMismatch", "body_case", "flash_case", "gather_case", "sqe_case", "sqe_run"]
+__all__ = [
+    "BLOCKS",
+    "ModelMismatch",
+    "body_case",
+    "body_run",
+    "flash_case",
+    "gather_case",
+    "sqe_case",
+    "sqe_run",
+]
 
 LBA_LOG2, PAGE_LOG2, ID_LOG2 = 12, 14, 3
 BLOCKS = 1 << 20
@@ -73,6 +82,22 @@ def sqe_case(program: ArmProgram) -> Run:
     return sqe_run(program, raw)
 
 
+def body_run(program: ArmProgram, function: str, body: bytes, targets: int, pieces: int) -> Run:
+    """Parse the bytes ``body``, with room for ``pieces`` pieces; nothing is compared."""
+    return program.run(
+        function,
+        "page_buffer",
+        targets,
+        "table:format",
+        "table:out",
+        objects={
+            "page_buffer": body,
+            "table:format": _words(LBA_LOG2, PAGE_LOG2, ID_LOG2, BLOCKS),
+            "table:out": bytes(16 * pieces),
+        },
+    )
+
+
 def body_case(program: ArmProgram, function: str, target: int, fan_out: int) -> Run:
     """Parse a body of ``target`` lists with ``fan_out`` positions each (1 to 2^20 ids long)."""
     generator = np.random.default_rng([target, fan_out])
@@ -95,18 +120,7 @@ def body_case(program: ArmProgram, function: str, target: int, fan_out: int) -> 
         )
         expected += [(at, page, start) for page in pages for start, _, at in pages[page]]
         result += 8 * fan_out
-    run = program.run(
-        function,
-        "page_buffer",
-        target,
-        "table:format",
-        "table:out",
-        objects={
-            "page_buffer": body,
-            "table:format": _words(LBA_LOG2, PAGE_LOG2, ID_LOG2, BLOCKS),
-            "table:out": bytes(16 * len(expected) + 16),
-        },
-    )
+    run = body_run(program, function, body, target, len(expected) + 1)
     _equal(f"status of {function}", run.value, int(Status.SUCCESS))
     written = b"".join(_words(page, start, 2, at) for at, page, start in sorted(expected))
     _equal(f"pieces of {function}", run.memory["table:out"], written + bytes(16))

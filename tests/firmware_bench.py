@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from zlib import crc32
 
@@ -177,13 +178,15 @@ class Bench:
             costs=costs,
         )
         self.device.load_extent(first_page, pages)
-        self.image = b"".join(
-            parameters.layout.strip(
-                self.medium.sense(*striping.physical(first_page + n))[
-                    : parameters.layout.data_bytes
-                ]
-            )
-            for n in range(pages)
+        self._pages = range(first_page, first_page + pages)
+
+    @cached_property
+    def image(self):
+        """All bytes of the extent."""
+        layout, physical = self.device.parameters.layout, self.medium.striping.physical
+        return b"".join(
+            layout.strip(self.medium.sense(*physical(page))[: layout.data_bytes])
+            for page in self._pages
         )
 
     def place(self, node):

@@ -20,6 +20,8 @@ static inline uint32_t read_target(const volatile uint32_t *body, const struct f
     out->fan_out = last >> 16;
     if (offset >> format->lba_log2)
         return NS_CONFIG_ADDRESS;
+    if (!out->degree)
+        return SUCCESS;
     out->list_byte = (block << format->lba_log2) + offset;
     uint64_t end = out->list_byte + ((uint64_t)out->degree << format->id_log2);
     if (block >= format->blocks || end > (uint64_t)format->blocks << format->lba_log2)
@@ -27,7 +29,7 @@ static inline uint32_t read_target(const volatile uint32_t *body, const struct f
     return SUCCESS;
 }
 
-/* Ids are aligned to their size here: one that straddles two pages takes a slower way. */
+/* For ids aligned to their size, which never straddle two pages. */
 static inline struct piece *place(const struct target *target, uint32_t position,
                                   const struct format *format, uint32_t result, struct piece *out)
 {
