@@ -1,6 +1,6 @@
 """AXI4 as five streams: the channels' payloads, and one signature for reads and one for writes.
 
-Fields that nobody here uses (lock, cache, prot, qos, region, user) are left out; a wrapper with flat
+Fields that nobody here uses (lock, cache, prot, qos, region, user) are left out; who connects flat
 ports ties them off. Ref: Arm IHI 0022H, A2 (signals) and A3 (transfers).
 """
 

@@ -1,19 +1,21 @@
-"""Writes the gather unit as Verilog: the whole simulation unit, or the bare core with AXI4 ports."""
+"""Writes the gather unit as Verilog: the whole simulation unit, or the bare core with AXI ports."""
 
 from pathlib import Path
 
-from amaranth.back import verilog
 from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from rtl.contract.gather import GatherDone, GatherLaunch
+from rtl.emit import SIM_RAM, emit_component
 from rtl.gather.core import GatherUnit
 from rtl.gather.results import ResultWord
 from rtl.gather.unit import GatherSimUnit
 
 __all__ = [
+    "CORE_MODULE",
     "DRAM_MEMORY",
+    "GATHER_MODULE",
     "RESULT_MEMORY",
     "STAGE_MEMORY",
     "FlatGatherUnit",
@@ -21,18 +23,21 @@ __all__ = [
     "emit_gather_core",
 ]
 
+GATHER_MODULE = "gather_unit"
+CORE_MODULE = "gather_core"
+
 DRAM_MEMORY = "dram.storage.ram.mem"
 STAGE_MEMORY = "staging.storage.ram.mem"
 RESULT_MEMORY = "landing.storage.ram.mem"
 """Words of the three memories, as seen from an instance of module ``gather_unit``."""
 
-AXI_PREFIX = "m_axi_"
+AXI = "m_axi_"
 
 
 class FlatGatherUnit(wiring.Component):
-    """A :class:`GatherUnit` whose AXI4 port has the standard's signal names, ``m_axi_araddr`` and so on.
+    """A :class:`GatherUnit` whose AXI4 port has the standard's names: ``m_axi_araddr`` and so on.
 
-    The unit never writes; that there is no write port is for the user of the Verilog to tie off.
+    The unit never writes, so there are no write channels.
 
     Parameters
     ----------
@@ -42,8 +47,8 @@ class FlatGatherUnit(wiring.Component):
 
     def __init__(self, unit):
         self.unit = unit
-        width = {"addr": 64, "len": 8, "size": 3, "burst": 2, "id": unit.id_bits}
-        data_width = {"data": unit.data_bits, "resp": 2, "last": 1, "id": unit.id_bits}
+        request = {"addr": 64, "len": 8, "size": 3, "burst": 2, "id": unit.id_bits}
+        beat = {"data": unit.data_bits, "resp": 2, "last": 1, "id": unit.id_bits}
         super().__init__(
             {
                 "now": In(48),
@@ -51,17 +56,17 @@ class FlatGatherUnit(wiring.Component):
                 "results": Out(stream.Signature(ResultWord)),
                 "done": Out(stream.Signature(GatherDone)),
                 "busy": Out(1),
-                **{f"{AXI_PREFIX}ar{name}": Out(bits) for name, bits in width.items()},
-                **{f"{AXI_PREFIX}r{name}": In(bits) for name, bits in data_width.items()},
-                f"{AXI_PREFIX}arvalid": Out(1),
-                f"{AXI_PREFIX}arready": In(1),
-                f"{AXI_PREFIX}rvalid": In(1),
-                f"{AXI_PREFIX}rready": Out(1),
+                **{f"{AXI}ar{name}": Out(bits) for name, bits in request.items()},
+                **{f"{AXI}r{name}": In(bits) for name, bits in beat.items()},
+                f"{AXI}arvalid": Out(1),
+                f"{AXI}arready": In(1),
+                f"{AXI}rvalid": In(1),
+                f"{AXI}rready": Out(1),
             }
         )
 
     def _flat(self, name):
-        return getattr(self, AXI_PREFIX + name)
+        return getattr(self, AXI + name)
 
     def elaborate(self, platform):
         m = Module()
@@ -84,15 +89,16 @@ class FlatGatherUnit(wiring.Component):
 
 
 def emit_gather(path, **parameters):
-    """Write module ``gather_unit``, a :class:`GatherSimUnit` of ``parameters``, to ``path``.
+    """Write module ``gather_unit``, a :class:`GatherSimUnit` of ``parameters``, to file ``path``.
 
-    Its three memories are instances of module ``sim_ram`` (``rtl/verilog/sim_ram.v``).
+    Returns the paths of all Verilog files it needs: its three memories are instances of
+    ``sim_ram``, which is part of the package.
     """
-    unit = GatherSimUnit(emitted=True, **parameters)
-    Path(path).write_text(verilog.convert(unit, name="gather_unit", strip_internal_attrs=True))
+    emit_component(path, GatherSimUnit(emitted=True, **parameters), GATHER_MODULE)
+    return [SIM_RAM, Path(path)]
 
 
 def emit_gather_core(path, **parameters):
-    """Write module ``gather_core``, a :class:`GatherUnit` of ``parameters`` with flat AXI4 ports."""
-    unit = FlatGatherUnit(GatherUnit(**parameters))
-    Path(path).write_text(verilog.convert(unit, name="gather_core", strip_internal_attrs=True))
+    """Write module ``gather_core``, a :class:`GatherUnit` of ``parameters`` with flat AXI ports."""
+    emit_component(path, FlatGatherUnit(GatherUnit(**parameters)), CORE_MODULE)
+    return [Path(path)]

@@ -1,4 +1,4 @@
-"""Amaranth test kit of the gather unit's tests: streams with stalls, a cycle limit, an AXI memory."""
+"""Test kit of the gather unit's tests: streams with stalls, a cycle limit, an AXI memory."""
 
 import random
 

@@ -14,9 +14,21 @@ from tests.scenarios.dram import DramModel
 
 # Round numbers, so that the sums below can be followed.
 ROUND = DramTimes(
-    banks=4, row_bytes=1024, t_beat_ps=4_000, t_cl_ps=14_000, t_cwl_ps=10_000, t_rcd_ps=13_000,
-    t_rp_ps=12_000, t_ras_ps=32_000, t_rtp_ps=7_000, t_wr_ps=15_000, t_rrd_ps=3_000,
-    t_faw_ps=21_000, t_refi_ps=1_000_000, t_rfc_ps=100_000, t_controller_ps=0,
+    banks=4,
+    row_bytes=1024,
+    t_beat_ps=4_000,
+    t_cl_ps=14_000,
+    t_cwl_ps=10_000,
+    t_rcd_ps=13_000,
+    t_rp_ps=12_000,
+    t_ras_ps=32_000,
+    t_rtp_ps=7_000,
+    t_wr_ps=15_000,
+    t_rrd_ps=3_000,
+    t_faw_ps=21_000,
+    t_refi_ps=1_000_000,
+    t_rfc_ps=100_000,
+    t_controller_ps=0,
 )
 PERIOD = 4_000
 BANK, ROW = 1024, 4096  # bytes from a bank to the next, and from a row to the next of its bank
@@ -62,10 +74,18 @@ def plan(times, accesses):
         ([(0, 0, 0), (0, BANK, 1)], [31_000, 35_000]),
         # five activates: the fifth at tFAW 21 after the first
         (
-            [(0, 0, 0), (0, BANK, 0), (0, 2 * BANK, 0), (0, 3 * BANK, 0), (100_000, ROW, 0),
-             (100_000, ROW + BANK, 0), (100_000, ROW + 2 * BANK, 0), (100_000, ROW + 3 * BANK, 0),
-             (100_000, 2 * ROW, 0)],
-            # conflicts at 112 (tRP), 115, 118, 121; the last row of bank 0 waits tRAS: 112 + 32 + 12
+            [
+                (0, 0, 0),
+                (0, BANK, 0),
+                (0, 2 * BANK, 0),
+                (0, 3 * BANK, 0),
+                (100_000, ROW, 0),
+                (100_000, ROW + BANK, 0),
+                (100_000, ROW + 2 * BANK, 0),
+                (100_000, ROW + 3 * BANK, 0),
+                (100_000, 2 * ROW, 0),
+            ],
+            # conflicts at 112 (tRP), 115, 118, 121; bank 0 then waits tRAS: 112 + 32 + 12
             [31_000, 35_000, 39_000, 43_000, 143_000, 147_000, 151_000, 155_000, 187_000],
         ),
         # refresh at 1,000,000 closes the row: its end 1,100 + 31
@@ -130,8 +150,11 @@ class DramBench:
         simulate(self.dut, *benches, background=(self.count,), limit_cycles=limit_cycles)
 
     async def read(self, ctx, address, *, beats=1, size=6, burst=Burst.INCR, id=1):
-        await put(ctx, self.dut.read.ar,
-                  {"addr": address, "len": beats - 1, "size": size, "burst": burst, "id": id})
+        await put(
+            ctx,
+            self.dut.read.ar,
+            {"addr": address, "len": beats - 1, "size": size, "burst": burst, "id": id},
+        )
         got = [await get(ctx, self.dut.read.r) for _ in range(beats)]
         assert [beat.last for beat in got] == [0] * (beats - 1) + [1]
         assert {beat.id for beat in got} == {id}
@@ -139,7 +162,9 @@ class DramBench:
 
     async def write(self, ctx, address, words, *, strobes=(1 << 64) - 1, id=2, **fields):
         fields = {"size": 6, "burst": Burst.INCR, **fields}
-        await put(ctx, self.dut.write.aw, {"addr": address, "len": len(words) - 1, "id": id, **fields})
+        await put(
+            ctx, self.dut.write.aw, {"addr": address, "len": len(words) - 1, "id": id, **fields}
+        )
         for number, word in enumerate(words):
             last = number == len(words) - 1
             await put(ctx, self.dut.write.w, {"data": word, "strb": strobes, "last": last})
@@ -185,8 +210,8 @@ def test_latency_on_the_port_is_the_first_edge_at_or_after_the_end():
                 taken.append(now)
 
     simulate(bench.dut, story, background=(bench.count, watch))
-    # Taken at edge n, planned at n + 1. A closed row is done 31 ns later, 7.75 clocks: the beat is on
-    # the port after n + 9 and taken at n + 10. An open row is done after 18 ns, 4.5 clocks.
+    # Taken at edge n, planned at n + 1. A closed row is done 31 ns later, 7.75 clocks: the beat is
+    # on the port after n + 9 and taken at n + 10. An open row is done after 18 ns, 4.5 clocks.
     assert [end - start for start, end in zip(asked, taken, strict=True)] == [10, 7]
 
 
@@ -233,7 +258,9 @@ def sequential_clocks(times, beats):
 
     async def ask(ctx):
         for first in range(0, beats, 64):
-            await put(ctx, bench.dut.read.ar, {"addr": 64 * first, "len": 63, "size": 6, "burst": 1})
+            await put(
+                ctx, bench.dut.read.ar, {"addr": 64 * first, "len": 63, "size": 6, "burst": 1}
+            )
 
     async def take(ctx):
         ctx.set(bench.dut.read.r.ready, 1)

@@ -17,9 +17,7 @@ class GatherBench:
         parameters = {"data_bits": 8 * scenario.beat_bytes, **parameters}
         self.scenario = scenario
         self.dut = GatherUnit(max_fan_out=scenario.max_fan_out, **parameters)
-        self.memory = ReadMemory(
-            self.dut.axi, scenario, stalls=stalls, latency=latency, seed=seed
-        )
+        self.memory = ReadMemory(self.dut.axi, scenario, stalls=stalls, latency=latency, seed=seed)
         self.stalls = stalls
         self.words, self.done, self.last = [], [], []
         self.pulses = dict.fromkeys(("seen", "refused", "empty", "issued", "blocked"), 0)
@@ -98,8 +96,13 @@ def test_words_by_hand():
         0x1000,
         [
             {"fan_out": 3, "degree": 4, "list_address": 0x8008, "positions_address": 0x4000},
-            {"fan_out": 2, "degree": 3, "list_address": 0x9004, "positions_address": 0x403C,
-             "id_log2": 2},
+            {
+                "fan_out": 2,
+                "degree": 3,
+                "list_address": 0x9004,
+                "positions_address": 0x403C,
+                "id_log2": 2,
+            },
             {"fan_out": 2, "degree": 0, "list_address": 0x8008, "positions_address": 0x4000},
         ],
     )
@@ -112,8 +115,18 @@ def test_drawn_positions_by_the_published_mixer():
     scenario = GatherScenario()
     ids = np.arange(5000, 5060)
     scenario.store_list(0x8000, ids, 8)
-    scenario.launch(0x1000, [{"mode": GatherMode.DRAW, "fan_out": 25, "degree": 60,
-                              "list_address": 0x8000, "key": 0x1234_5678}])
+    scenario.launch(
+        0x1000,
+        [
+            {
+                "mode": GatherMode.DRAW,
+                "fan_out": 25,
+                "degree": 60,
+                "list_address": 0x8000,
+                "key": 0x1234_5678,
+            }
+        ],
+    )
     bench = GatherBench(scenario).run()
     assert bench.words == [[25, *ids[positions(0x1234_5678, 60, 25)]]]
 
@@ -122,8 +135,14 @@ def test_drawn_positions_by_the_published_mixer():
 def test_refused_descriptor_does_not_stop_the_next(fault):
     scenario = GatherScenario()
     scenario.store_list(0x8000, range(70, 80), 8)
-    good = {"mode": GatherMode.DRAW, "fan_out": 4, "degree": 10, "list_address": 0x8000, "key": 5,
-            "positions_address": 0x4000}
+    good = {
+        "mode": GatherMode.DRAW,
+        "fan_out": 4,
+        "degree": 10,
+        "list_address": 0x8000,
+        "key": 5,
+        "positions_address": 0x4000,
+    }
     scenario.launch(0x1000, [good, {**good, **fault}, good])
     bench = GatherBench(scenario).run()
     ids = [70 + int(p) for p in positions(5, 10, 4)]
@@ -177,8 +196,10 @@ def test_failed_targets_give_their_places_back():
     scenario = GatherScenario(max_fan_out=8)
     scenario.store_list(0x8000, range(64), 8)
     scenario.faulty = [range(0x8000 + 64 * 7, 0x8000 + 512)]
-    draws = [{"mode": GatherMode.DRAW, "fan_out": 8, "degree": 64, "list_address": 0x8000,
-              "key": key} for key in range(60)]
+    draws = [
+        {"mode": GatherMode.DRAW, "fan_out": 8, "degree": 64, "list_address": 0x8000, "key": key}
+        for key in range(60)
+    ]
     scenario.launch(0x1000, draws)
     bench = GatherBench(scenario, latency=12).run()
     bench.check()
@@ -216,8 +237,16 @@ def draws_scenario(targets, fan_out, degree=1000):
     scenario.store_list(0x8000, range(degree), 8)
     scenario.launch(
         0x1000,
-        [{"mode": GatherMode.DRAW, "fan_out": fan_out, "degree": degree, "list_address": 0x8000,
-          "key": key} for key in range(targets)],
+        [
+            {
+                "mode": GatherMode.DRAW,
+                "fan_out": fan_out,
+                "degree": degree,
+                "list_address": 0x8000,
+                "key": key,
+            }
+            for key in range(targets)
+        ],
     )
     return scenario
 
@@ -239,8 +268,9 @@ def test_ten_ids_a_target_with_explicit_positions():
     for number in range(60):
         at = 0x4000 + 40 * number
         scenario.store_list(at, rng.integers(0, 1000, 10), 4)
-        descriptors.append({"fan_out": 10, "degree": 1000, "list_address": 0x8000,
-                            "positions_address": at})
+        descriptors.append(
+            {"fan_out": 10, "degree": 1000, "list_address": 0x8000, "positions_address": at}
+        )
     scenario.launch(0x1000, descriptors)
     bench = GatherBench(scenario, latency=12, outstanding=64).run()
     bench.check()

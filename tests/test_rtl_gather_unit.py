@@ -17,7 +17,10 @@ from tests.scenarios.gather import GatherScenario, random_scenario, reference
 TIMES = DramTimes(banks=4, row_bytes=2048, t_refi_ps=1_000_000, t_rfc_ps=100_000)
 BEAT = 64
 UNIT = {
-    "times": TIMES, "window_bytes": 1 << 17, "stage_slots": 4, "stage_slot_bytes": 1024,
+    "times": TIMES,
+    "window_bytes": 1 << 17,
+    "stage_slots": 4,
+    "stage_slot_bytes": 1024,
     "result_bytes": 1 << 14,
 }
 
@@ -94,7 +97,8 @@ class UnitBench:
                 self._event(ctx, edge)
             edge += 1
         self.counters = {
-            name: int(ctx.get(self.unit.counters[name])) for name, _ in data.Layout.cast(GatherCounters)
+            name: int(ctx.get(self.unit.counters[name]))
+            for name, _ in data.Layout.cast(GatherCounters)
         }
 
     def _act(self, ctx, what):
@@ -164,10 +168,15 @@ def story(*, stop, seed=3, gap=300):
     descriptors = []
     for number in range(12):
         degree = int(rng.choice([0, 5, 60, 500]))
-        descriptors.append({
-            "mode": GatherMode.DRAW, "fan_out": 10, "degree": degree, "key": number,
-            "list_address": half + 8 * int(rng.integers(0, 500)),
-        })
+        descriptors.append(
+            {
+                "mode": GatherMode.DRAW,
+                "fan_out": 10,
+                "degree": degree,
+                "key": number,
+                "list_address": half + 8 * int(rng.integers(0, 500)),
+            }
+        )
     scenario.launches = []
     scenario.launch(0x1000, descriptors)
     scenario.launch(0x1400, descriptors[::-1])
@@ -199,8 +208,15 @@ def test_staged_data_is_gathered_and_a_stopped_clock_changes_nothing():
     assert counters["launches"] == 2
     assert counters["descriptors"] == 24
     assert counters["id_reads"] == sum(len(words) - 12 for words in stopped.results)
-    for name in ("empty", "ties", "row_hits", "row_misses", "refreshes", "quiet_entries",
-                 "outstanding_full"):
+    for name in (
+        "empty",
+        "ties",
+        "row_hits",
+        "row_misses",
+        "refreshes",
+        "quiet_entries",
+        "outstanding_full",
+    ):
         assert counters[name] > 0, name
 
 
@@ -214,8 +230,13 @@ def test_the_next_launch_waits_for_its_memory():
 
 
 def draw(fan_out, degree=64, **fields):
-    return {"mode": GatherMode.DRAW, "fan_out": fan_out, "degree": degree,
-            "list_address": 0x8000, **fields}
+    return {
+        "mode": GatherMode.DRAW,
+        "fan_out": fan_out,
+        "degree": degree,
+        "list_address": 0x8000,
+        **fields,
+    }
 
 
 def stage_and_launch(scenario, count=None, **parameters):
@@ -279,6 +300,7 @@ def test_staging_request_that_cannot_be(address, length):
 
 def test_two_things_at_one_edge_share_an_event():
     """A launch's end and a staging request's, brought together by moving one of them."""
+
     def ends(at):
         actions = [(100, Start(0x1000, 0, 1)), (at, Stage(0x1000, b"", 7, 0))]
         return UnitBench(actions, stop=True).run().events
@@ -301,7 +323,10 @@ def test_staging_across_4_kb_keeps_the_protocol():
     [
         ({"stage_slots": 3}, "slots must be a power of two from 2 up, not 3"),
         ({"stage_slot_bytes": 32}, "slot_bytes must be a power of two from 64 up, not 32"),
-        ({"result_bytes": 100}, "Result capacity must be a power of two of bytes from 128 up, not 100"),
+        (
+            {"result_bytes": 100},
+            "Result capacity must be a power of two of bytes from 128 up, not 100",
+        ),
     ],
 )
 def test_refuses_parameters(change, message):

@@ -25,8 +25,8 @@ def run(entries, *, stalls=0, multiply_stages=2, limit_cycles=20_000):
         await feed(ctx, dut.words, payloads, Stalls(stalls, seed=1))
 
     async def watch(ctx):
-        for entry in await collect(ctx, dut.positions, len(entries), Stalls(stalls, seed=2)):
-            out.append((entry.position, entry.tag))
+        taken = await collect(ctx, dut.positions, len(entries), Stalls(stalls, seed=2))
+        out.extend((entry.position, entry.tag) for entry in taken)
 
     simulate(dut, drive, watch, limit_cycles=limit_cycles)
     return out

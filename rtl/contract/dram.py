@@ -1,7 +1,7 @@
 """Geometry and times of the simulation DRAM behind the gather unit.
 
-Defaults: DDR4-2400 (17-17-17), x8 parts of 8 Gb on a 64-bit channel, from JEDEC JESD79-4. One access
-is one burst of eight transfers: 64 bytes.
+Defaults: DDR4-2400 (17-17-17), x8 parts of 8 Gb on a 64-bit channel, from JEDEC JESD79-4. One
+access is one burst of eight transfers: 64 bytes.
 """
 
 from dataclasses import dataclass, fields

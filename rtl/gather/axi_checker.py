@@ -16,9 +16,7 @@ class HoldWatch(wiring.Component):
     """
 
     def __init__(self, shape):
-        super().__init__(
-            {"payload": In(shape), "valid": In(1), "ready": In(1), "broken": Out(1)}
-        )
+        super().__init__({"payload": In(shape), "valid": In(1), "ready": In(1), "broken": Out(1)})
 
     def elaborate(self, platform):
         m = Module()

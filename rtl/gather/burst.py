@@ -4,7 +4,6 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.axi4 import Axi4Read
 from rtl.contract.axi import BOUNDARY_BYTES, Burst
 from rtl.gather.queue import Queue
 

@@ -117,9 +117,7 @@ class LaunchControl(wiring.Component):
                     m.d.sync += [
                         done.eq(0),
                         done.tag.eq(launch.tag),
-                        done.status.eq(
-                            Mux(aligned, GatherStatus.OK, GatherStatus.BAD_DESCRIPTOR)
-                        ),
+                        done.status.eq(Mux(aligned, GatherStatus.OK, GatherStatus.BAD_DESCRIPTOR)),
                         done.started.eq(self.now),
                         done.first.eq(self.now),
                         done.last.eq(self.now),
@@ -148,11 +146,11 @@ class LaunchControl(wiring.Component):
 class GatherUnit(wiring.Component):
     """Samples lists: reads descriptors, positions and ids over AXI4, streams counts and ids.
 
-    For each descriptor, in order: one ``ResultHeader`` word, then ``count`` ids, zero-extended to 64
-    bits. A refused descriptor (see ``DescriptorChecker`` and ``IdRequester``) or a failed read gives
-    a header with its status and no ids; the unit goes on with the next. Descriptors and positions
-    are fetched ahead, so id reads of one target follow those of the one before without a gap, at up
-    to one a clock. One launch at a time; the next may be waiting.
+    For each descriptor, in order: one ``ResultHeader`` word, then ``count`` ids, zero-extended to
+    64 bits. A refused descriptor (see ``DescriptorChecker`` and ``IdRequester``) or a failed read
+    gives a header with its status and no ids; the unit goes on with the next. Descriptors and
+    positions are fetched ahead, so id reads of one target follow those of the one before without a
+    gap, at up to one a clock. One launch at a time; the next may be waiting.
 
     Parameters
     ----------
@@ -206,9 +204,7 @@ class GatherUnit(wiring.Component):
                 "axi": Out(self._axi),
                 "results": Out(stream.Signature(ResultWord)),
                 "done": Out(stream.Signature(GatherDone)),
-                **dict.fromkeys(
-                    ("busy", "seen", "refused", "empty", "issued", "blocked"), Out(1)
-                ),
+                **dict.fromkeys(("busy", "seen", "refused", "empty", "issued", "blocked"), Out(1)),
             }
         )
 
@@ -269,4 +265,3 @@ class GatherUnit(wiring.Component):
             self.busy.eq(control.busy),
         ]
         return m
-

@@ -119,8 +119,8 @@ class DescriptorChecker(wiring.Component):
     """Judges descriptors; one a clock, one clock of latency.
 
     Refused with BAD_DESCRIPTOR: a wrong magic, mode or id_log2, a fan-out of 0 or above
-    ``max_fan_out``, a list not aligned to its ids, explicit positions not aligned to 4 bytes, a list
-    or positions that run over the end of the address space. What the bus could not read is
+    ``max_fan_out``, a list not aligned to its ids, explicit positions not aligned to 4 bytes, a
+    list or positions that run over the end of the address space. What the bus could not read is
     BUS_ERROR. A well-formed descriptor of degree 0 becomes a job of no positions.
 
     Parameters

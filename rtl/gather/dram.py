@@ -134,8 +134,10 @@ class SimDram(wiring.Component):
         if not isinstance(times, DramTimes):
             raise TypeError(f"Times must be DramTimes, not {times!r}")
         least = 2 * times.row_bytes
-        if not isinstance(window_bytes, int) or window_bytes < least or (
-            window_bytes & window_bytes - 1
+        if (
+            not isinstance(window_bytes, int)
+            or window_bytes < least
+            or (window_bytes & window_bytes - 1)
         ):
             raise ValueError(
                 f"DRAM window must be a power of two of bytes from {least} up, not {window_bytes!r}"

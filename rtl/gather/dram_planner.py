@@ -1,5 +1,7 @@
 """When each DRAM access is done: banks, rows and refresh in picoseconds. Simulation only."""
 
+from itertools import pairwise
+
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
@@ -127,9 +129,11 @@ class DramPlanner(wiring.Component):
         m.d.comb += same_row.eq(opened & (bank.row == row))
         column = Mux(same_row, later(start, bank.column_from), plus(activate, times.t_rcd_ps))
         begin = self._time(m, "begin", later(plus(column, latency), bus_free))
-        next_refresh = self._time(m, "next_refresh", plus(now_epoch * times.t_refi_ps, times.t_refi_ps))
+        next_refresh = self._time(
+            m, "next_refresh", plus(now_epoch * times.t_refi_ps, times.t_refi_ps)
+        )
         m.d.comb += fits.eq(plus(begin, times.t_beat_ps) <= next_refresh)
-        # What does not fit waits for the refresh and opens its row anew; nothing else is in its way.
+        # What does not fit waits for the refresh and opens its row anew; nothing else is in the way.
         reopened = plus(next_refresh, times.t_rfc_ps)
         final_activate = self._time(m, "final_activate", Mux(fits, activate, reopened))
         final_begin = self._time(
@@ -160,5 +164,5 @@ class DramPlanner(wiring.Component):
             m.d.sync += [epoch.eq(new_epoch), bus_free.eq(end)]
             with m.If(~self.hit):
                 m.d.sync += [activates[0].eq(final_activate), seen.eq(Mux(seen == 4, 4, seen + 1))]
-                m.d.sync += [after.eq(before) for before, after in zip(activates, activates[1:])]
+                m.d.sync += [after.eq(before) for before, after in pairwise(activates)]
         return m

@@ -2,7 +2,7 @@
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.lib.wiring import In, Out
 
 from rtl.contract.axi import Burst
 from rtl.contract.gather import GatherStatus
@@ -66,7 +66,9 @@ class IdRequester(wiring.Component):
             request.end.eq(pick.tag.last),
             request.last.eq(pick.tag.last & job.last),
             fire.eq(
-                self.jobs.valid & self.positions.valid & (~self.requests.valid | self.requests.ready)
+                self.jobs.valid
+                & self.positions.valid
+                & (~self.requests.valid | self.requests.ready)
             ),
             self.positions.ready.eq(fire),
             self.jobs.ready.eq(fire & pick.tag.last),

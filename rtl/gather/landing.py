@@ -46,8 +46,10 @@ class ResultLanding(wiring.Component):
 
     def __init__(self, *, capacity_bytes=1 << 20, data_bits=512, emitted=False):
         least = data_bits // 4
-        if not isinstance(capacity_bytes, int) or capacity_bytes < least or (
-            capacity_bytes & capacity_bytes - 1
+        if (
+            not isinstance(capacity_bytes, int)
+            or capacity_bytes < least
+            or (capacity_bytes & capacity_bytes - 1)
         ):
             raise ValueError(
                 f"Result capacity must be a power of two of bytes from {least} up, "

@@ -108,8 +108,8 @@ class StagingWriter(wiring.Component):
     axi : Out(Axi4Write)
         To the DRAM.
     staged, error, tag : Out
-        In one clock: the request ``tag`` is over, its last response in; ``error``: it was malformed,
-        or a write of it failed.
+        In one clock: the request ``tag`` is over, its last response in; ``error``: it was
+        malformed, or a write of it failed.
     busy : Out(1)
         A write is on its way.
     """

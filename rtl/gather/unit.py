@@ -75,8 +75,8 @@ class ViolationLatch(wiring.Component):
 class GatherSimUnit(wiring.Component):
     """One clock domain of the co-simulation; see ``docs/architecture.md``, "The gather unit".
 
-    An event that logic raises at edge n is on ``event`` after edge n. ``wake_edge`` is always never:
-    the unit is quiet only when nothing at all is under way, or all that is waits for
+    An event that logic raises at edge n is on ``event`` after edge n. ``wake_edge`` is always
+    never: the unit is quiet only when nothing at all is under way, or all that is waits for
     ``result_free``.
 
     Parameters

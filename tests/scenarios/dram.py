@@ -37,7 +37,9 @@ class DramModel:
         bank, row = place % times.banks, place // times.banks
         if time_ps // times.t_refi_ps > self.epoch:
             self._refresh(time_ps // times.t_refi_ps)
-        end, column, activate = self._plan(self.banks[bank], row, max(time_ps, self._floor()), write)
+        end, column, activate = self._plan(
+            self.banks[bank], row, max(time_ps, self._floor()), write
+        )
         if end > (self.epoch + 1) * times.t_refi_ps:
             self._refresh(self.epoch + 1)
             end, column, activate = self._plan(self.banks[bank], row, self._floor(), write)

@@ -51,7 +51,7 @@ class GatherScenario:
         self.store(address, np.asarray(ids, dtype=f"<u{id_bytes}").tobytes())
 
     def launch(self, address, descriptors):
-        """Store ``descriptors`` (dicts of fields; magic and id_log2 have defaults) and launch them."""
+        """Store ``descriptors`` (fields; magic and id_log2 have defaults) and launch them."""
         for number, fields in enumerate(descriptors):
             fields = {"magic": DESCRIPTOR_MAGIC, "id_log2": 3, **fields}
             self.store(address + DESCRIPTOR_BYTES * number, pack(GatherDescriptor, **fields))
