@@ -146,7 +146,7 @@ class ChannelPort:
         self._env = lockstep.kernel.env
         self._medium = medium
         self._part = part
-        self._layout = layout
+        self.layout = layout
         self._period_ps = period_ps
         self._slot_words = -(-part.raw_page_bytes // WORD_BYTES)
         self._channels = [_Channel(engine, unit, ways, part.luns) for unit in units]
@@ -288,7 +288,7 @@ class ChannelPort:
         return self._data_before(column + length) - self._data_before(column)
 
     def _data_before(self, column: int) -> int:
-        layout = self._layout
+        layout = self.layout
         codeword, rest = divmod(min(column, layout.data_bytes), layout.codeword_bytes)
         return int(codeword * layout.chunk_bytes + min(rest, layout.chunk_bytes))
 

@@ -1,0 +1,151 @@
+"""How many page reads a second the frame carries: kernel, VPI and RTL, without any firmware."""
+
+import json
+import time
+from collections.abc import Generator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from cosim.config.build import bch_code, bus_phases, nand_part, page_layout, period_ps, striping
+from cosim.config.load import load_platform
+from cosim.engines.build import build
+from cosim.engines.device import FlashArray, device_design
+from cosim.engines.hdl import HdlEngine
+from cosim.engines.run import run_job
+from cosim.engines.tools import Simulator
+from cosim.kernel import BOOT_PS, Kernel
+from cosim.lockstep import LockStep
+from cosim.medium import FlashMedium, IdArray
+from cosim.units.channel import ChannelPort
+from rtl.contract.kernel import PageRead
+
+__all__ = ["bench_frame", "flash_array", "measure"]
+
+SEED = 1
+CELLS_PAGES = 4096
+"""Logical pages that hold data; reads are spread over them."""
+
+
+def flash_array(platform: str) -> FlashArray:
+    """Shape of a platform's flash."""
+    ssd = load_platform(platform)
+    return FlashArray(
+        part=nand_part(ssd),
+        channels=ssd.flash.channels.value,
+        ways=ssd.flash.ways.value,
+        slots=ssd.flash.landing_slots.value,
+        period_ps=period_ps(ssd.flash.clock.value),
+        phases=bus_phases(ssd),
+    )
+
+
+def bench_frame(
+    engine: str,
+    json_path: Path | None = None,
+    *,
+    platform: str = "cosmos_plus",
+    pages: int = 512,
+    serial_pages: int = 32,
+) -> dict[str, Any]:
+    """Measure whole-page reads of random pages, saturated and one at a time.
+
+    Builds the RTL if needed (not counted). Returns, and writes to ``json_path``, pages per second
+    of wall time and of simulated time for both.
+    """
+    array = flash_array(platform)
+    program = build(device_design(array), Simulator(engine))
+    with TemporaryDirectory() as folder:
+        result = Path(folder) / "result.json"
+        job = {
+            "platform": platform,
+            "pages": pages,
+            "serial_pages": serial_pages,
+            "result": str(result),
+        }
+        run_job(program, "cosim.bench.frame:measure", job, Path(folder))
+        report = {"engine": engine, "platform": platform, **json.loads(result.read_text())}
+    if json_path is not None:
+        json_path.write_text(json.dumps(report, indent=2, sort_keys=True) + "\n")
+    return report
+
+
+async def measure(dut: Any, job: dict[str, Any]) -> None:
+    """Run both measurements in the simulator and write their figures."""
+    kernel = Kernel()
+    array = flash_array(job["platform"])
+    engine = HdlEngine(dut, [f"ch{channel}" for channel in range(array.channels)])
+    await engine.start(BOOT_PS)
+    lockstep = LockStep(kernel, engine)
+    ssd = load_platform(job["platform"])
+    medium = FlashMedium(array.part, page_layout(ssd), bch_code(ssd), striping(ssd))
+    ids = np.random.default_rng(SEED).integers(
+        0, 1 << 63, size=CELLS_PAGES * array.part.page_bytes // 8, dtype=np.uint64
+    )
+    medium.load_extent(0, IdArray(ids, 8))
+    port = ChannelPort(
+        lockstep,
+        engine,
+        medium,
+        array.part,
+        page_layout(ssd),
+        units=range(array.channels),
+        ways=array.ways,
+        slots=array.slots,
+        period_ps=array.period_ps,
+    )
+    reader = _Reader(kernel, port, medium)
+    report = {}
+    for name, pages, serial in (
+        ("saturated", job["pages"], False),
+        ("serial", job["serial_pages"], True),
+    ):
+        start, start_ps, entered = time.perf_counter(), int(kernel.env.now), engine.advances
+        await lockstep.run(kernel.env.process(reader.read_all(pages, serial)))
+        wall_s = time.perf_counter() - start
+        simulated_ps = int(kernel.env.now) - start_ps
+        report[name] = {
+            "pages": pages,
+            "wall_s": round(wall_s, 3),
+            "pages_per_wall_s": round(pages / wall_s, 1),
+            "cycles_per_wall_s": round(simulated_ps / array.period_ps / wall_s),
+            "pages_per_simulated_s": round(pages * 10**12 / simulated_ps),
+            "advances": engine.advances - entered,
+        }
+    Path(job["result"]).write_text(json.dumps(report))
+
+
+class _Reader:
+    """Reads random pages and compares each with the cells."""
+
+    def __init__(self, kernel: Kernel, port: ChannelPort, medium: FlashMedium) -> None:
+        self._kernel = kernel
+        self._port = port
+        self._medium = medium
+        self._rng = np.random.default_rng(SEED)
+
+    def read_all(self, pages: int, serial: bool) -> Generator[Any, Any, None]:
+        """``pages`` reads: one at a time, or two outstanding for every LUN."""
+        env = self._kernel.env
+        order = [int(page) for page in self._rng.integers(0, CELLS_PAGES, size=pages)]
+        if serial:
+            yield from self._read_in_turn(order)
+            return
+        lists: dict[tuple[int, int, int], list[int]] = {}
+        for page in order:
+            place = self._medium.striping.physical(page)
+            lists.setdefault((place.channel, place.way, place.lun), []).append(page)
+        halves = [half for pages in lists.values() for half in (pages[::2], pages[1::2])]
+        yield env.all_of([env.process(self._read_in_turn(half)) for half in halves])
+
+    def _read_in_turn(self, pages: list[int]) -> Generator[Any, Any, None]:
+        for page in pages:
+            place = self._medium.striping.physical(page)
+            length = self._port.layout.data_bytes
+            cause = self._kernel.origin("bench", "bench.read")
+            read: PageRead = yield self._port.read(*place, 0, length, cause)
+            if read.data != self._medium.sense(*place)[:length]:
+                raise AssertionError(f"Page {page} must come back as it is in the cells")
+            self._port.free(place.channel, read.slot)
