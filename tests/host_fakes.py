@@ -125,10 +125,10 @@ class FakeSsd:
         cause = self.kernel.record("ssd", "ssd.serve", start, env.now, cause)
         self.complete(cid, status, cause)
 
-    def complete(self, cid, status, cause):
+    def complete(self, cid, status, cause, queue=None):
         self.in_flight -= 1
         word = cid | (self.phase | status << 1) << 16
-        raw = struct.pack("<IIHHI", 0, 0, self.head, self.driver.queue, word)
+        raw = struct.pack("<IIHHI", 0, 0, self.head, queue or self.driver.queue, word)
         self.port.memory.store(self.driver.cq_address + 16 * self.cq_tail, raw)
         self.cq_tail += 1
         if self.cq_tail == self.driver.depth:

@@ -147,15 +147,20 @@ def test_a_status_raises_and_the_device_goes_on():
     assert status_name(0x7C3) == "NS_CONFIG_CRC"
 
 
-def test_a_completion_for_no_command_is_an_error_of_the_run():
-    bench = Bench()
+@pytest.mark.parametrize(("cid", "queue"), [(3, 1), (0, 2)])
+def test_a_completion_for_no_command_is_an_error_of_the_run(cid, queue):
+    bench = Bench(service=lambda entry: 10**9)
+    command = Command(opcode=Opcode.READ, prp1=bench.memory.allocate(4096), blocks=1)
 
     def body():
-        yield bench.kernel.env.timeout(10)
-        bench.ssd.complete(3, 0, bench.kernel.origin("ssd", "stray"))
+        cause = bench.kernel.origin("test", "start")
+        yield from bench.driver.submit(command, cause)  # command 0 of queue 1 is outstanding
+        yield bench.kernel.env.timeout(10_000)
+        bench.ssd.complete(cid, 0, bench.kernel.origin("ssd", "stray"), queue=queue)
         yield bench.kernel.env.timeout(10_000)
 
-    with pytest.raises(DeviceError, match="outstanding command, not queue 1 and command 3"):
+    message = f"outstanding command, not queue {queue} and command {cid}"
+    with pytest.raises(DeviceError, match=message):
         bench.run(body())
 
 
