@@ -49,7 +49,10 @@ class HostCosts:
 
 
 class HostCpu:
-    """One core of the host, on which a worker and the interrupts of its queue take turns."""
+    """One core of the host, on which a worker and the interrupts of its queue take turns.
+
+    Steps are not preempted: an interrupt waits for the end of the step that is running.
+    """
 
     def __init__(self, kernel: Kernel, costs: HostCosts, name: str = "host-cpu") -> None:
         self.costs = costs

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from host.block_read import page_addresses
 from host.driver import Command, Completion, NvmeDriver, PrpList
-from host.errors import FpgaError, ResultError
+from host.errors import FpgaError, ResultError, TraceError
 from host.graph import Graph
 from host.ns_config import Placement
 from host.sampler import MODES, HopPlan, check_result, plan_hop
@@ -49,6 +49,8 @@ class FpgaCsdParameters:
     """Largest NVMe read (MDTS of the device)."""
     result_bytes: int = 1 << 20
     """Room for the results of one launch on the card."""
+    max_fan_out: int = 256
+    """Largest fan-out that the gather unit was built for."""
 
     def __post_init__(self) -> None:
         if self.positions not in MODES:
@@ -62,6 +64,8 @@ class FpgaCsdParameters:
             )
         if self.result_bytes < 16:
             raise ValueError(f"result_bytes must be at least 16, not {self.result_bytes!r}")
+        if self.max_fan_out < 1:
+            raise ValueError(f"max_fan_out must be at least 1, not {self.max_fan_out!r}")
 
     @property
     def mode(self) -> GatherMode:
@@ -99,6 +103,8 @@ class FpgaCsdHost:
 
         Raises
         ------
+        TraceError
+            If a fan-out is larger than the gather unit takes.
         NvmeError
             If a read fails.
         FpgaError
@@ -106,6 +112,13 @@ class FpgaCsdHost:
         ResultError
             If the bytes that arrived are not a result of what was asked for.
         """
+        limit = self.parameters.max_fan_out
+        for hop, fan_out in enumerate(batch.fan_outs):
+            if fan_out > limit:
+                raise TraceError(
+                    f"batches[{batch.index}].fan_outs[{hop}] must be at most {limit} for the "
+                    f"gather unit, not {fan_out}"
+                )
         frontier: npt.NDArray[Any] = batch.targets
         hops = []
         for hop in range(len(batch.fan_outs)):

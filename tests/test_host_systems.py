@@ -10,7 +10,7 @@ from cosim.spans import critical_path, stage_totals
 from host import reference
 from host.costs import HostCosts, HostCpu
 from host.driver import NvmeDriver
-from host.errors import FpgaError, NvmeError, ResultError
+from host.errors import FpgaError, NvmeError, ResultError, TraceError
 from host.firmware_csd import FirmwareCsdHost, FirmwareCsdParameters
 from host.fpga_csd import FpgaCsdHost, FpgaCsdParameters, decode_launch
 from host.graph import Graph
@@ -143,8 +143,8 @@ def test_widths_and_switches_do_not_change_the_result(id_bytes, lba_bytes, make)
 
 
 def test_hops_go_in_rounds_when_the_window_is_full():
-    graph = random_graph(nodes=2_000, hub=3_000)
-    trace = make_trace(graph, targets=200)
+    graph = random_graph(nodes=800, hub=3_000)
+    trace = make_trace(graph, targets=60)
     launches = []
     for window in (24_576, 65_536, 1 << 20):  # 4, 14 and 224 blocks of data
         bench = Bench(graph, fpga(), window=window)
@@ -178,6 +178,16 @@ def test_a_list_that_does_not_fit_the_window_is_refused():
     with pytest.raises(FpgaError, match=rf"list of node {node} must fit the window's 114688 bytes"):
         bench.run(Batches([batch]))
     expect_reference(Bench(graph, fpga(), window=1 << 17), make_trace(graph))
+
+
+def test_a_fan_out_beyond_the_gather_unit_is_refused_before_time_passes():
+    graph = random_graph()
+    bench = Bench(graph, fpga(max_fan_out=4))
+    expect_reference(bench, make_trace(graph, (4, 4)))
+    begin = bench.kernel.env.now
+    with pytest.raises(TraceError, match=r"batches\[0\].fan_outs\[1\] must be at most 4 .*not 5"):
+        bench.run(make_trace(graph, (4, 5)))
+    assert bench.kernel.env.now == begin
 
 
 def test_blocks_are_read_once_or_every_time():
@@ -318,6 +328,7 @@ def test_every_cost_moves_the_stage_that_it_belongs_to(name):
         (fpga(positions="cpu"), "positions must be host or device, not 'cpu'"),
         (fpga(reads_in_flight=0), "reads_in_flight must be at least 1, not 0"),
         (fpga(max_transfer_bytes=512), "max_transfer_bytes must be at least a block of 4096"),
+        (fpga(max_fan_out=0), "max_fan_out must be at least 1, not 0"),
         (fpga(result_bytes=8), "result_bytes must be at least 16, not 8"),
     ],
 )
