@@ -1,6 +1,6 @@
 """The page buffer in the SSD's DRAM: frames of flash pages, pinned while in use, LRU otherwise."""
 
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any
@@ -59,9 +59,9 @@ class PageBuffer:
 
     A frame is claimed (pinned) before it is used and released after. An unpinned frame keeps its
     page until it is the least recently used one and a page without a frame needs it. When all
-    frames are pinned, claims wait in order, and a release hands the frame over to the first of
-    them at once. Whoever holds a pin must not claim another frame before he has released it;
-    then every wait ends.
+    frames are pinned, claims wait in order (those of one page together), and a release hands the
+    frame over to the first of them at once. Whoever holds a pin must not claim another frame
+    before it is released; then every wait ends.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class PageBuffer:
         self._capacity = capacity
         self._frames: dict[int, Frame] = {}
         self._idle: OrderedDict[int, Frame] = OrderedDict()
-        self._waiting: deque[tuple[int, Any]] = deque()
+        self._waiting: dict[int, list[Any]] = {}
 
     def __len__(self) -> int:
         return len(self._frames)
@@ -94,7 +94,7 @@ class PageBuffer:
             return frame, cause
         self.full_waits += 1
         turn = self._env.event()
-        self._waiting.append((page, turn))
+        self._waiting.setdefault(page, []).append(turn)
         granted: tuple[Frame, Cause] = yield turn
         return granted
 
@@ -106,24 +106,27 @@ class PageBuffer:
         if frame.pins:
             return
         self._idle[frame.page] = frame
-        waiting, self._waiting = self._waiting, deque()
-        for page, turn in waiting:
-            granted = self._take(page)
-            if granted is None:
-                self._waiting.append((page, turn))
-            else:
+        if self._waiting:
+            # No other frame is idle, and no waiting page has a frame: this one goes to the first.
+            page = next(iter(self._waiting))
+            turns = self._waiting.pop(page)
+            self._make_room()
+            granted = self._add(page, pins=len(turns))
+            for turn in turns:
                 turn.succeed((granted, cause))
 
     def _take(self, page: int) -> Frame | None:
-        """Pin ``page``'s frame, or a new one unless others wait for that; None if there is none."""
+        """Pin ``page``'s frame, or a new one; None if all are pinned (as while anybody waits)."""
         frame = self._frames.get(page)
-        if frame is None:
-            if self._waiting or not self._make_room():
-                return None
-            frame = Frame(page, bytearray(self._layout.page_bytes))
-            self._frames[page] = frame
-        self._idle.pop(page, None)
-        frame.pins += 1
+        if frame is not None:
+            self._idle.pop(page, None)
+            frame.pins += 1
+            return frame
+        return self._add(page, pins=1) if self._make_room() else None
+
+    def _add(self, page: int, *, pins: int) -> Frame:
+        frame = Frame(page, bytearray(self._layout.page_bytes), pins=pins)
+        self._frames[page] = frame
         return frame
 
     def _make_room(self) -> bool:
