@@ -32,6 +32,13 @@ def test_an_override_takes_the_place_of_a_constant(write_config):
     assert load_platform("cosmos_plus").nand.t_r.value == 50_000_000
 
 
+def test_one_core_can_be_slowed_though_the_file_describes_both_at_once(write_config):
+    change = ('ssd.nand.t_r: "25 us"', 'ssd.firmware.cores.core0.clock: "500 MHz"')
+    cores = load_config(write_config(change)).platforms.ssd.firmware.cores
+    assert cores["core0"].clock.value == 500_000_000
+    assert cores["core1"].clock.value == 1_000_000_000
+
+
 def test_values_are_frozen(write_config):
     config = load_config(write_config()).config
     with pytest.raises(ValueError, match="frozen"):

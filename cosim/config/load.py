@@ -1,7 +1,6 @@
 """Reading a configuration: its file, the platforms it names, and its overrides of them."""
 
 import os
-from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -133,9 +132,6 @@ def _override(
     parts: dict[str, YamlSource], config: YamlSource, overrides: dict[str, str | int]
 ) -> None:
     """Put the configuration's values into the platforms; messages name the configuration's line."""
-    for part, source in parts.items():
-        copied = deepcopy(source.values)
-        parts[part] = YamlSource(source.file, copied, dict(source.places), {})
     for key, value in overrides.items():
         here: KeyPath = ("platform_overrides", key)
         part, *path = key.split(".")
