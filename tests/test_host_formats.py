@@ -1,6 +1,7 @@
 """Graph files: SNAP edge lists and NumPy archives, good and broken."""
 
 import gzip
+import os
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,8 @@ from host.formats.npz import read_npz, write_npz
 from host.formats.snap import read_snap
 
 ROOT = Path(__file__).parent.parent
-GRAPHS = ROOT.parent / "shared" / "graphs"
+GRAPHS = Path(os.environ.get("CSD_COSIM_GRAPHS", "none"))
+"""Folder of real graphs, not part of the repository."""
 
 TEXT = b"""# a comment
 # FromNodeId\tToNodeId
@@ -81,6 +83,14 @@ def test_pieces_do_not_matter(tmp_path, monkeypatch, chunk):
     whole = read_snap(write(tmp_path / "g.txt", TEXT), direction="both").graph.sha256
     monkeypatch.setattr(snap, "CHUNK_LINES", chunk)
     assert read_snap(tmp_path / "g.txt", direction="both").graph.sha256 == whole
+
+
+def test_the_header_s_number_of_edges_must_hold(tmp_path):
+    path = write(tmp_path / "g.txt", b"# Nodes: 4 Edges: 6\n" + TEXT)
+    assert read_snap(path, direction="out").pairs == 6
+    write(path, b"# Nodes: 4 Edges: 7\n" + TEXT)
+    with pytest.raises(GraphError, match=r"g\.txt: must hold the 7 edges .* declares, not 6"):
+        read_snap(path, direction="out")
 
 
 @pytest.mark.parametrize("text", [b"", b"# nothing\n", b"4\t4\n"])
@@ -179,7 +189,7 @@ def test_truncated_archives_are_refused_in_one_line(tmp_path, kept):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.skipif(not GRAPHS.is_dir(), reason="no folder of real graphs beside the checkout")
+@pytest.mark.skipif(not GRAPHS.is_dir(), reason="CSD_COSIM_GRAPHS names no folder of graphs")
 @pytest.mark.parametrize(
     ("file", "direction", "nodes", "entries", "longest"),
     [
