@@ -61,6 +61,8 @@ class Core:
         self._env = kernel.env
         self._parameters = parameters
         self._costs = costs
+        self._known: dict[tuple[Any, ...], int] = {}
+        """Cycles of the steps run so far, by routine and counts."""
         self._queues: tuple[deque[_Work], ...] = tuple(deque() for _ in self.tasks)
         self._poll_ps = parameters.poll_cycles * parameters.period_ps
         self._free_at = int(self._env.now)
@@ -85,18 +87,19 @@ class Core:
                 f"Step {routine} must be asked for when its cause {cause} happened, "
                 f"not at {self._env.now} ps"
             )
-        work = _Work(
-            routine,
-            self._costs.cycles(self._parameters, routine, **counts),
-            cause,
-            request,
-            self._env.event(),
-        )
+        cycles = self._cycles(routine, counts)
+        work = _Work(routine, cycles, cause, request, self._env.event())
         self._queues[self.tasks.index(task)].append(work)
         if not self._arrival.triggered:
             self._arrival.succeed()
         end: Cause = yield work.done
         return end
+
+    def _cycles(self, routine: str, counts: dict[str, int]) -> int:
+        key = routine, *counts.items()
+        if key not in self._known:
+            self._known[key] = self._costs.cycles(self._parameters, routine, **counts)
+        return self._known[key]
 
     def _loop(self) -> Generator[Any, Any, None]:
         env = self._env

@@ -35,7 +35,12 @@ def test_full_submission_queue_is_fetched_in_order():
     device = bench(entries=8)
     for number in range(7):
         flush(device.host, ring=number == 6, cid=number)
-    assert [entry.cid for entry in device.host.wait(7)] == list(range(7))
+    entries = device.host.wait(7)
+    assert [entry.cid for entry in entries] == list(range(7))
+    # The head that the first completion reports is behind the tail that the host has rung.
+    heads = [entry.sqhd for entry in entries]
+    assert 1 <= heads[0] < 7 == heads[-1]
+    assert heads == sorted(heads)
     assert device.device.counters.doorbells > 1
     reads = [entry for entry in device.port.transfers if entry[1] == "sqe"]
     assert [at - device.host.submission for _, _, at, _ in reads] == [64 * n for n in range(7)]
