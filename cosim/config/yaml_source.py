@@ -12,6 +12,9 @@ __all__ = ["KeyPath", "Place", "YamlSource", "dotted", "read_yaml"]
 
 KeyPath = tuple[str | int, ...]
 
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""libyaml's parser where PyYAML was built with it: ten times as fast."""
+
 _PLAIN_TAGS = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 
 
@@ -73,7 +76,7 @@ def read_yaml(path: Path | str) -> YamlSource:
         raise UserError(f"{file}: file must exist, and does not") from None
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{file}: file must be readable text: {error}") from None
-    loader = yaml.SafeLoader(text)
+    loader = _Loader(text)
     try:
         node = loader.get_single_node()
         places: dict[KeyPath, Place] = {}
@@ -92,7 +95,7 @@ def read_yaml(path: Path | str) -> YamlSource:
 
 
 def _values(
-    loader: yaml.SafeLoader,
+    loader: Any,
     node: yaml.Node,
     path: KeyPath,
     file: str,

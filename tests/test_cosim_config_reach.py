@@ -1,0 +1,107 @@
+"""Every constant of a platform reaches a parameter: a key without effect is a bug."""
+
+import pytest
+
+from cosim.config.build import (
+    bch_code,
+    bus_phases,
+    dram_times,
+    firmware_parameters,
+    host_costs,
+    link_parameters,
+    nand_part,
+    page_layout,
+    period_ps,
+    striping,
+)
+from cosim.config.load import default_platforms, load_config
+from cosim.config.platform import Constant, constants
+
+DIRECT = {
+    "ssd.flash.channels",
+    "ssd.flash.ways",
+    "ssd.flash.landing_slots",
+    "ssd.nvme.queue_entries",
+    "fpga.window",
+    "fpga.outstanding_reads",
+    "fpga.stage_slots",
+    "fpga.stage_slot",
+    "fpga.kernel_launch",
+}
+"""Taken by the systems as they are; tests of whole runs change them."""
+
+# Changed values that keep a platform consistent, where doubling does not.
+SPECIAL = {
+    "ssd.nand.page": "8 KiB",
+    "ssd.nand.t_wp": "13 ns",
+    "ssd.nand.t_wh": "11 ns",
+    "ssd.flash.rate": "400 MT/s",
+    "ssd.flash.clock": "200 MHz",
+    "ssd.flash.striping": "way channel lun",
+    "ssd.page_format.chunk": "512 B",
+    "ssd.page_format.lba": "8 KiB",
+    "ssd.page_format.field_bits": 13,
+    "ssd.page_format.corrected_bits": 12,
+    "fpga.clock": "125 MHz",
+}
+COMPANIONS = {
+    "ssd.page_format.chunk": {
+        "ssd.page_format.field_bits": 13,
+        "ssd.page_format.corrected_bits": 12,
+    },
+    "ssd.page_format.field_bits": {"ssd.page_format.corrected_bits": 12},
+}
+"""What else must hold for a change to be possible, before it and after it."""
+KEYS = [
+    f"{part}.{key}"
+    for part in ("ssd", "fpga", "host")
+    for key, _ in constants(getattr(default_platforms(), part))
+]
+
+
+def parameters(loaded):
+    """Everything that is built from the platforms, as one comparable value."""
+    ssd, fpga, host = loaded.platforms.ssd, loaded.platforms.fpga, loaded.platforms.host
+    code = bch_code(ssd)
+    firmware = firmware_parameters(ssd, loaded.config.systems[0], 10**8)
+    cores = [repr(core) for core in firmware.cores]
+    return (
+        nand_part(ssd), page_layout(ssd), (code.m, code.t, code.chunk_bytes), striping(ssd),
+        bus_phases(ssd), period_ps(ssd.flash.clock.value), link_parameters(ssd.pcie),
+        repr(firmware), cores, dict(firmware.binding), period_ps(fpga.clock.value),
+        dram_times(fpga), link_parameters(fpga.p2p), link_parameters(fpga.pcie), host_costs(host),
+    )  # fmt: skip
+
+
+def changed(key, constant):
+    if key in SPECIAL:
+        return SPECIAL[key]
+    if ".binding." in key:
+        return {"core0": "core1", "core1": "core0"}[constant.value]
+    shown = constant.model_dump(mode="json")["value"]
+    number, space, unit = str(shown).partition(" ")
+    return f"{2 * int(number)}{space}{unit}" if unit else 2 * int(number)
+
+
+@pytest.fixture
+def load(write_config):
+    def load(**overrides):
+        lines = "".join(f"  {key}: {value!r}\n" for key, value in overrides.items())
+        return load_config(write_config(('  ssd.nand.t_r: "25 us"\n', lines or "  {}\n")))
+
+    return load
+
+
+@pytest.mark.parametrize("key", sorted(set(KEYS) - DIRECT))
+def test_a_changed_constant_changes_a_parameter(load, key):
+    part, path = key.split(".", 1)
+    others = COMPANIONS.get(key, {})
+    before = load(**others)
+    constant = dict(constants(getattr(before.platforms, part)))[path]
+    assert isinstance(constant, Constant)
+    after = load(**others, **{key: changed(key, constant)})
+    assert parameters(after) != parameters(before)
+
+
+def test_what_systems_take_directly_exists():
+    assert set(KEYS) >= DIRECT
