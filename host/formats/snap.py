@@ -1,6 +1,7 @@
 """SNAP edge lists: text, two integers a line, comments from ``#`` on; plain or gzip."""
 
 import gzip
+import io
 import re
 import zlib
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from host.formats.edges import Imported, compact, from_edges
 __all__ = ["read_snap"]
 
 CHUNK_LINES = 1 << 16
+BUFFER_BYTES = 1 << 20
 PLAIN = re.compile(rb"(?:[ \t]*[0-9]{1,18}[ \t]+[0-9]{1,18}[ \t]*\r?\n)*")
 DECLARED = re.compile(rb"#.*\bEdges: *([0-9]+)")
 PAIR = re.compile(rb"([0-9]{1,18})[ \t]+([0-9]{1,18})")
@@ -55,7 +57,8 @@ def read_snap(path: Path, *, direction: str, name: str | None = None) -> Importe
 
 def _open(path: Path) -> BinaryIO:
     if path.suffix == ".gz":
-        return cast(BinaryIO, gzip.open(path, "rb"))
+        # GzipFile's own readline is Python code; that of a buffer around it is not.
+        return io.BufferedReader(cast(io.RawIOBase, gzip.open(path, "rb")), BUFFER_BYTES)
     return path.open("rb")
 
 
