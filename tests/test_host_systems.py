@@ -257,6 +257,18 @@ def test_data_is_real(make):
 
 
 @pytest.mark.parametrize("make", [firmware(), fpga()])
+def test_an_id_beyond_the_graph_is_refused(make):
+    graph = Graph(np.array([0, 1, 2]), np.array([1, 0], dtype=np.uint32))
+    bench = Bench(graph, make)
+    image = bytearray(bench.ssd.image)
+    image[-1] |= 0x80  # bit 63 of the last id
+    bench.ssd.image = bytes(image)
+    batch = MiniBatch(0, np.array([0, 1], dtype=np.uint32), (2, 2), 1)
+    with pytest.raises(ResultError, match=f"ids must be below 2, not {1 << 63}"):
+        bench.run(Batches([batch]))
+
+
+@pytest.mark.parametrize("make", [firmware(), fpga()])
 def test_an_error_status_raises_and_the_next_mini_batch_is_served(make):
     graph = random_graph()
     trace = make_trace(graph, (4,))
