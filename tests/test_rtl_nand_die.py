@@ -50,7 +50,7 @@ class Play:
             self.expected.append(self.model.step(edge, clock))
 
     def _answer(self, ctx, lun, number, content):
-        padded = content + bytes(-len(content) % 128)
+        padded = content + b"\xff" * (-len(content) % 128)
         for word in range(len(padded) // 128):
             value = int.from_bytes(padded[128 * word : 128 * word + 128], "little")
             ctx.set(self.die.pages[lun].data[word], value)

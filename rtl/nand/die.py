@@ -200,7 +200,7 @@ class NandDie(wiring.Component):
         chosen = Signal(range(max(len(luns), 2)))
         after = Signal(len(position))
         m.d.comb += after.eq(position + output.take)
-        with m.If(output.take & ~status):
+        with m.If(output.take):
             m.d.sync += position.eq(after)
         with m.If(decoder.read | decoder.select):
             first = decoder.column >> exact_log2(self._phases)
