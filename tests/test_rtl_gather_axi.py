@@ -1,13 +1,14 @@
 """The Verilog of the gather core, judged by cocotbext-axi in both simulators."""
 
 import os
+import re
 
 import pytest
 from cocotb_tools.runner import get_runner
 
 from cosim.engines.build import MAKE_FLAGS
 from cosim.engines.tools import verilator_root
-from rtl.emit_gather import CORE_MODULE, emit_gather_core
+from rtl.emit_gather import CORE_MODULE, emit_gather, emit_gather_core
 
 BUILD = {"verilator": ["-Wno-fatal", "-Wno-lint"], "icarus": ["-g2012"]}
 
@@ -21,6 +22,14 @@ def tool_path(simulator, monkeypatch):
         monkeypatch.setenv("PATH", f"{root / 'bin'}{os.pathsep}{os.environ['PATH']}")
         monkeypatch.setenv("MAKEFLAGS", MAKE_FLAGS)
         monkeypatch.delenv("OPT", raising=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("emit", [emit_gather, emit_gather_core])
+def test_no_logic_waits_for_an_event_that_time_0_does_not_bring(emit, tmp_path):
+    """Undefined for good on Icarus: a lone assignment whose right side never changes."""
+    *_, path = emit(tmp_path / "unit.v")
+    assert re.findall(r"always @\*\n    [^\n;]+;", path.read_text()) == []
 
 
 @pytest.mark.hdl

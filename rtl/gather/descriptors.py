@@ -179,6 +179,7 @@ class DescriptorChecker(wiring.Component):
         taken, job = self.descriptors.payload, Signal(Job)
         given = taken.descriptor
         wide, explicit, good = Signal(), Signal(), Signal()
+        status = Signal(GatherStatus)
         m.d.comb += [
             wide.eq(given.id_log2 == 3),
             explicit.eq(given.mode == GatherMode.EXPLICIT),
@@ -194,13 +195,13 @@ class DescriptorChecker(wiring.Component):
             job.explicit.eq(explicit),
             job.wide.eq(wide),
             job.last.eq(taken.last),
+            job.status.eq(status),
+            job.count.eq(Mux((status == GatherStatus.OK) & (given.degree != 0), given.fan_out, 0)),
         ]
         with m.If(taken.error):
-            m.d.comb += job.status.eq(GatherStatus.BUS_ERROR)
+            m.d.comb += status.eq(GatherStatus.BUS_ERROR)
         with m.Elif(~good):
-            m.d.comb += job.status.eq(GatherStatus.BAD_DESCRIPTOR)
-        with m.Elif(given.degree != 0):
-            m.d.comb += job.count.eq(given.fan_out)
+            m.d.comb += status.eq(GatherStatus.BAD_DESCRIPTOR)
         with m.If(self.seen):
             m.d.sync += [self.jobs.payload.eq(job), self.jobs.valid.eq(1)]
         with m.Elif(self.jobs.ready):

@@ -45,6 +45,7 @@ class BurstWalker(wiring.Component):
         m = Module()
         burst = Signal(self._axi.address_payload)
         valid, fire, wrong = Signal(), Signal(), Signal()
+        response = Signal(Response)
         beat, lane_bits = self.beats.payload, (self._axi.data_bits // 8 - 1).bit_length()
         word = burst.addr[lane_bits:]
         m.d.comb += [
@@ -54,11 +55,12 @@ class BurstWalker(wiring.Component):
             beat.word.eq(word),
             beat.last.eq(burst.len == 0),
             beat.id.eq(burst.id),
+            beat.resp.eq(response),
         ]
         with m.If(wrong):
-            m.d.comb += beat.resp.eq(Response.SLVERR)
+            m.d.comb += response.eq(Response.SLVERR)
         with m.Elif(word >= self._window_bytes >> lane_bits):
-            m.d.comb += beat.resp.eq(Response.DECERR)
+            m.d.comb += response.eq(Response.DECERR)
         with m.If(fire):
             m.d.sync += [
                 valid.eq(~beat.last),

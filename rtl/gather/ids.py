@@ -56,11 +56,13 @@ class IdRequester(wiring.Component):
         m = Module()
         job, pick, request = self.jobs.payload, self.positions.payload, Signal(Request)
         failed, fire, bad = Signal(), Signal(), Signal()
+        status = Signal(GatherStatus)
         m.d.comb += [
             bad.eq(~pick.tag.none & (pick.tag.fault | (pick.position >= job.degree))),
             request.address.eq(
                 job.list_address + Mux(job.wide, pick.position << 3, pick.position << 2)
             ),
+            request.status.eq(status),
             request.read.eq(~pick.tag.none & ~bad & ~failed),
             request.wide.eq(job.wide),
             request.end.eq(pick.tag.last),
@@ -74,9 +76,9 @@ class IdRequester(wiring.Component):
             self.jobs.ready.eq(fire & pick.tag.last),
         ]
         with m.If(pick.tag.none):
-            m.d.comb += request.status.eq(job.status)
+            m.d.comb += status.eq(job.status)
         with m.Elif(bad):
-            m.d.comb += request.status.eq(
+            m.d.comb += status.eq(
                 Mux(pick.tag.fault, GatherStatus.BUS_ERROR, GatherStatus.BAD_DESCRIPTOR)
             )
         with m.If(fire):
