@@ -373,6 +373,14 @@ def test_quiet_is_high_only_while_nothing_is_under_way():
     assert quiet[-1]
 
 
+def test_a_write_cycle_cut_off_by_chip_enable_is_still_under_way():
+    bus = OnfiBus()
+    bus.select(WAY)
+    bus.tick(2, we_n=0)
+    bus.tick(2, ce_n=0b11)
+    assert Play(bus).check().quiet[-2:] == [0, 1]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
