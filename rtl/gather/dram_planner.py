@@ -133,7 +133,7 @@ class DramPlanner(wiring.Component):
             m, "next_refresh", plus(now_epoch * times.t_refi_ps, times.t_refi_ps)
         )
         m.d.comb += fits.eq(plus(begin, times.t_beat_ps) <= next_refresh)
-        # What does not fit waits for the refresh and opens its row anew; nothing else is in the way.
+        # What does not fit waits for the refresh and opens its row anew; nothing is in its way.
         reopened = plus(next_refresh, times.t_rfc_ps)
         final_activate = self._time(m, "final_activate", Mux(fits, activate, reopened))
         final_begin = self._time(
