@@ -1,12 +1,21 @@
 """Writer of ``csd_top``: every unit of a device, each on its own clock, with its mailboxes.
 
-The top is plain Verilog without generate scopes, so that every mailbox, event word and clock state
-is a register or wire of ``csd_top`` with the same name in each simulator: ``<unit>_<port>``.
+The top is plain Verilog without generate scopes, so that what the kernel reaches has the same
+name in each simulator.
 """
 
 from dataclasses import dataclass
 
-__all__ = ["Mailbox", "Unit", "UnitPorts", "channel_ports", "gather_ports", "read", "write_top", "written"]
+__all__ = [
+    "Mailbox",
+    "Unit",
+    "UnitPorts",
+    "channel_ports",
+    "domain",
+    "gather_ports",
+    "write_top",
+    "written",
+]
 
 TOP = "csd_top"
 EDGE_BITS = 48
@@ -102,15 +111,18 @@ def gather_ports(*, event_bits, counter_bits, module="gather_unit"):
 
 
 def write_top(units):
-    """Verilog of ``csd_top`` with ``units`` in order.
+    """Verilog of ``csd_top`` with ``units`` in order, and of a domain module for each kind of unit.
 
-    The kernel writes a unit's mailboxes to ``<unit>_<mailbox>_next`` and then flips
-    ``<unit>_post``, which hands all of them over at once and restarts the unit's clock. (One bit
-    to watch: Verilator evaluates all logic behind a register that is written from outside whenever
-    it is entered.) ``stop_enable`` is a register, 1 at start. One bit or word a unit, the first
-    unit lowest, is in ``events`` (the event toggles), ``stopped`` and ``due`` (64 bits a unit: see
-    ``unit_clock.v``) and ``asleep`` (nothing will happen there until an input changes, whether or
-    not the clock runs).
+    A domain is a unit with its clock and its mailboxes; the instance carries the unit's name and
+    the unit in it is called ``unit``. The kernel writes a mailbox to ``<mailbox>_next`` and then
+    flips ``post``, which hands all of them over at once and restarts the clock. (One bit to watch:
+    Verilator evaluates all logic behind a register that is written from outside whenever it is
+    entered. And nothing of a domain refers to the outside, so that all instances share its code.)
+    ``stop_enable`` is a register, 1 at start.
+
+    In the top, one bit or word a unit, the first unit lowest, is in ``events`` (the event
+    toggles), ``stopped`` and ``due`` (64 bits a unit: see ``unit_clock.v``) and ``asleep``
+    (nothing will happen there until an input changes, whether or not the clock runs).
 
     Raises
     ------
@@ -120,69 +132,68 @@ def write_top(units):
     names = [unit.name for unit in units]
     if not units or len(set(names)) != len(names):
         raise ValueError(f"units must be at least one, with names of their own, not {names}")
-    lines = ["`timescale 1ps/1ps", f"module {TOP};", "    reg stop_enable = 1'b1;"]
+    kinds = {unit.ports.module: unit.ports for unit in units}
+    lines = ["`timescale 1ps/1ps", f"module {TOP};"]
     for unit in units:
-        lines += ["", *_mailboxes(unit), *_instances(unit)]
+        lines += [f"    wire {_range(width)}{unit.name}_{port};" for _, port, width in VECTORS]
+        pins = ", ".join(f".{port}({unit.name}_{port})" for _, port, _ in VECTORS)
+        lines.append(f"    {domain(unit.ports)} #(.PERIOD({unit.period_ps})) {unit.name} ({pins});")
     for vector, port, width in VECTORS:
         parts = ", ".join(f"{name}_{port}" for name in reversed(names))
         lines.append(f"    wire {_range(width * len(units))}{vector} = {{{parts}}};")
-    return "\n".join([*lines, "endmodule", ""])
+    lines += ["endmodule", ""]
+    for ports in kinds.values():
+        lines += _domain(ports)
+    return "\n".join(lines)
 
 
-def written(units):
-    """Names of the registers of ``csd_top`` that are written from outside."""
-    own = [f"{unit.name}_{box.name}_next" for unit in units for box in unit.ports.mailboxes]
-    return ["stop_enable", *own, *(f"{unit.name}_post" for unit in units)]
+def domain(ports):
+    """Name of the module that holds a unit with ``ports``, its clock and its mailboxes."""
+    return f"{ports.module}_domain"
 
 
-def read(units):
-    """Names of the wires of ``csd_top`` that are read from outside."""
-    own = [f"{unit.name}_{port}" for unit in units for port in ("event", "counters")]
-    return [*(vector for vector, _, _ in VECTORS), *own]
+def written(ports):
+    """Names of a domain's registers that are written from outside."""
+    return ["stop_enable", "post", *(f"{box.name}_next" for box in ports.mailboxes)]
 
 
 def _range(width):
     return f"[{width - 1}:0] "
 
 
-def _mailboxes(unit):
-    boxes = [(f"{unit.name}_{box.name}", box.width) for box in unit.ports.mailboxes]
-    lines = [f"    reg {unit.name}_post = 1'b0;"]
-    for name, width in boxes:
-        lines.append(f"    reg {_range(width)}{name} = {width}'d0, {name}_next = {width}'d0;")
-    return [
-        *lines,
-        f"    always @({unit.name}_post) begin",
-        *(f"        {name} <= {name}_next;" for name, _ in boxes),
-        "    end",
-    ]
-
-
-def _instances(unit):
-    name, ports = unit.name, unit.ports
-    outputs = (
+def _domain(ports):
+    boxes = [(box.name, box.width) for box in ports.mailboxes]
+    own = ("clk", "rst", "now", "event", "event_toggle", "quiet", "wake_edge", "counters")
+    pins = [*own, *(name for name, _ in boxes)]
+    wires = (
         ("clk", 1),
         ("rst", 1),
         ("now", EDGE_BITS),
-        ("stopped", 1),
-        ("due", TIME_BITS),
-        ("event", ports.event_bits),
-        ("event_toggle", 1),
+        (r"\event ", ports.event_bits),
         ("quiet", 1),
         ("wake_edge", EDGE_BITS),
         ("counters", ports.counter_bits),
     )
-    own = ("clk", "rst", "now", "event", "event_toggle", "quiet", "wake_edge", "counters")
-    pins = [*own, *(box.name for box in ports.mailboxes)]
+    outputs = ", ".join(f"output wire {_range(width)}{port}" for _, port, width in VECTORS)
     return [
-        *(f"    wire {_range(width)}{name}_{port};" for port, width in outputs),
-        f"    wire {name}_asleep = {name}_quiet && &{name}_wake_edge;",
-        f"    unit_clock #(.PERIOD({unit.period_ps})) {name}_clock (",
-        f"        .stop_enable(stop_enable), .quiet({name}_quiet), .wake_edge({name}_wake_edge),",
-        f"        .kick({name}_post), .clk({name}_clk), .rst({name}_rst),",
-        f"        .edge_number({name}_now), .stopped({name}_stopped), .due({name}_due)",
+        f"module {domain(ports)} #(parameter [63:0] PERIOD = 10000) ({outputs});",
+        "    reg stop_enable = 1'b1, post = 1'b0;",
+        *(
+            f"    reg {_range(width)}{name} = {width}'d0, {name}_next = {width}'d0;"
+            for name, width in boxes
+        ),
+        "    always @(post) begin",
+        *(f"        {name} <= {name}_next;" for name, _ in boxes),
+        "    end",
+        *(f"    wire {_range(width)}{name};" for name, width in wires),
+        "    assign asleep = quiet && &wake_edge;",
+        "    unit_clock #(.PERIOD(PERIOD)) clock (",
+        "        .stop_enable(stop_enable), .quiet(quiet), .wake_edge(wake_edge), .kick(post),",
+        "        .clk(clk), .rst(rst), .edge_number(now), .stopped(stopped), .due(due)",
         "    );",
-        f"    {ports.module} {name} (",
-        ",\n".join(f"        .\\{pin} ({name}_{pin})" for pin in pins),
+        f"    {ports.module} unit (",
+        ",\n".join(f"        .\\{pin} (\\{pin} )" for pin in pins),
         "    );",
+        "endmodule",
+        "",
     ]

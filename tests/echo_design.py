@@ -4,9 +4,7 @@ from cosim.engines.design import Design
 from rtl.top import Unit, channel_ports
 from tests.benches.echo import ECHO
 
-PORTS = channel_ports(
-    ways=1, luns=1, slots=2, event_bits=472, counter_bits=32, module="echo_unit"
-)
+PORTS = channel_ports(ways=1, luns=1, slots=2, event_bits=472, counter_bits=32, module="echo_unit")
 
 
 def echo_design(periods_ps):

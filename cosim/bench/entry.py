@@ -1,5 +1,6 @@
 """The cocotb test that a run's child process starts with: it calls the function of the job."""
 
+import gc
 import importlib
 import json
 import os
@@ -20,6 +21,8 @@ async def run(dut: Any) -> None:
     description = json.loads(Path(os.environ[JOB_VARIABLE]).read_text())
     module, name = description["function"].split(":")
     try:
+        # What is loaded by now stays: the collector need not look through it at each turn.
+        gc.freeze()
         function = getattr(importlib.import_module(module), name)
         await function(dut, description["job"])
     except Exception as error:

@@ -80,7 +80,9 @@ async def measure(dut: Any, job: dict[str, Any]) -> None:
     await engine.start(BOOT_PS)
     lockstep = LockStep(kernel, engine)
     ssd = load_platform(job["platform"])
-    medium = FlashMedium(array.part, page_layout(ssd), bch_code(ssd), striping(ssd))
+    medium = FlashMedium(
+        array.part, page_layout(ssd), bch_code(ssd), striping(ssd), cached_pages=512
+    )
     ids = np.random.default_rng(SEED).integers(
         0, 1 << 63, size=CELLS_PAGES * array.part.page_bytes // 8, dtype=np.uint64
     )
@@ -102,13 +104,15 @@ async def measure(dut: Any, job: dict[str, Any]) -> None:
         ("saturated", job["pages"], False),
         ("serial", job["serial_pages"], True),
     ):
-        start, start_ps, entered = time.perf_counter(), int(kernel.env.now), engine.advances
+        start, start_cpu = time.perf_counter(), time.process_time()
+        start_ps, entered = int(kernel.env.now), engine.advances
         await lockstep.run(kernel.env.process(reader.read_all(pages, serial)))
         wall_s = time.perf_counter() - start
         simulated_ps = int(kernel.env.now) - start_ps
         report[name] = {
             "pages": pages,
             "wall_s": round(wall_s, 3),
+            "cpu_s": round(time.process_time() - start_cpu, 3),
             "pages_per_wall_s": round(pages / wall_s, 1),
             "cycles_per_wall_s": round(simulated_ps / array.period_ps / wall_s),
             "pages_per_simulated_s": round(pages * 10**12 / simulated_ps),

@@ -23,8 +23,8 @@ class Design:
         Writes the units' Verilog files into a folder; called only if that was not done before.
     public : sequence of (module, variable)
         What Python reaches below the top.
-    shared : sequence of str
-        Modules below the units of which there are many instances.
+    inlined : sequence of str
+        Modules that Verilator is to inline into their unit, so that all units share their code.
     sources : sequence of Path
         Verilog files that are part of the design as they are.
     """
@@ -33,5 +33,5 @@ class Design:
     parameters: str
     emit: Callable[[Path], object]
     public: Sequence[tuple[str, str]] = (("sim_ram", "mem"),)
-    shared: Sequence[str] = ()
+    inlined: Sequence[str] = ()
     sources: Sequence[Path] = ()

@@ -1,17 +1,20 @@
 """The designs of devices: flash channels, and the gather unit beside them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from amaranth.lib.data import Layout
 
 from cosim.engines.design import Design
 from rtl.contract.channel import ChannelCounters, ChannelEvent
+from rtl.contract.dram import DramTimes
+from rtl.contract.gather import GatherCounters, GatherEvent
 from rtl.contract.nand_part import NandPart
 from rtl.emit import emit_channel
-from rtl.top import Unit, channel_ports
+from rtl.emit_gather import GATHER_MODULE, emit_gather
+from rtl.top import Unit, channel_ports, gather_ports
 
-__all__ = ["FlashArray", "device_design"]
+__all__ = ["FlashArray", "GatherCard", "device_design"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,8 +29,20 @@ class FlashArray:
     phases: int = 2
 
 
-def device_design(flash: FlashArray) -> Design:
-    """``flash.channels`` channels, units ``ch0``, ``ch1``..."""
+@dataclass(frozen=True, kw_only=True)
+class GatherCard:
+    """Shape of the FPGA card: the gather unit and its DRAM."""
+
+    period_ps: int
+    times: DramTimes
+    window_bytes: int
+    outstanding: int
+    stage_slots: int
+    stage_slot_bytes: int
+
+
+def device_design(flash: FlashArray, card: GatherCard | None = None) -> Design:
+    """``flash.channels`` channels, units ``ch0``, ``ch1``..., then the unit ``gather``."""
 
     def emit(folder: Path) -> None:
         emit_channel(
@@ -38,6 +53,9 @@ def device_design(flash: FlashArray) -> Design:
             phases=flash.phases,
             slots=flash.slots,
         )
+        if card is not None:
+            parameters = {field.name: getattr(card, field.name) for field in fields(card)}
+            emit_gather(folder / f"{GATHER_MODULE}.v", **parameters)
 
     ports = channel_ports(
         ways=flash.ways,
@@ -50,4 +68,14 @@ def device_design(flash: FlashArray) -> Design:
         Unit(name=f"ch{channel}", ports=ports, period_ps=flash.period_ps)
         for channel in range(flash.channels)
     ]
-    return Design(units=units, parameters=repr(flash), emit=emit, shared=("nand_die",))
+    if card is not None:
+        gather = gather_ports(
+            event_bits=Layout.cast(GatherEvent).size, counter_bits=Layout.cast(GatherCounters).size
+        )
+        units.append(Unit(name="gather", ports=gather, period_ps=card.period_ps))
+    return Design(
+        units=units,
+        parameters=repr((flash, card)),
+        emit=emit,
+        inlined=("flash_channel_unit", "nand_die", "unit_clock"),
+    )

@@ -69,14 +69,14 @@ class HdlEngine:
         """Times the simulator was entered."""
         self.skips = 0
         """Times it was not, since all clocks stood still."""
-        self._dut = dut
         self._stop_clocks = stop_clocks
         self._events = dut.events._handle
         self._stopped = dut.stopped._handle
         self._asleep = dut.asleep._handle
         self._due = dut.due._handle
-        self._words = [getattr(dut, f"{name}_event")._handle for name in units]
-        self._posts = [getattr(dut, f"{name}_post")._handle for name in units]
+        self._domains = [getattr(dut, name) for name in units]
+        self._words = [domain.event._handle for domain in self._domains]
+        self._posts = [domain.post._handle for domain in self._domains]
         self._post_values = [0] * len(self.units)
         self._written: set[int] = set()
         self._all = (1 << len(self.units)) - 1
@@ -100,25 +100,26 @@ class HdlEngine:
         await Timer(1, "step")
         self.now_ps = 1
         if not self._stop_clocks:
-            self._dut.stop_enable._handle.set_signal_val_int(_NO_DELAY, 0)
+            for domain in self._domains:
+                domain.stop_enable._handle.set_signal_val_int(_NO_DELAY, 0)
         reports = await self.advance(boot_ps)
         if reports:
             raise RuntimeError(f"Unit {self.units[reports[0].unit]} must be silent before boot")
 
     def mailbox(self, unit: int, name: str) -> Mailbox:
-        handle = getattr(self._dut, f"{self.units[unit]}_{name}_next")
+        handle = getattr(self._domains[unit], f"{name}_next")
         return Mailbox(handle, lambda: self._written.add(unit))
 
     def memory(self, unit: int, path: str) -> WordMemory:
         """The memory at ``path`` (instance names with dots) below a unit."""
-        handle = getattr(self._dut, self.units[unit])
+        handle = self._domains[unit].unit
         for name in path.split("."):
             handle = getattr(handle, name)
         return WordMemory(handle)
 
     def counters(self, unit: int) -> int:
         """The unit's ``counters`` as one number."""
-        return int(getattr(self._dut, f"{self.units[unit]}_counters").value)
+        return int(self._domains[unit].counters.value)
 
     async def advance(self, until_ps: int | None) -> list[Report]:
         """Run all clock edges up to and including ``until_ps``, or to the first edge with an event.

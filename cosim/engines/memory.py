@@ -10,7 +10,7 @@ _NO_DELAY = 3  # cocotb's code for a write that takes effect at once
 class WordMemory:
     """A memory of ``width``-bit words; byte b is byte b of the little-endian concatenation.
 
-    Handles are looked up once. A word moves as one binary string, which both simulators take
+    Handles are looked up at first use and kept. A word moves as one binary string, which both simulators take
     without a detour, and all words of a page are parts of one long string.
 
     Parameters
@@ -25,7 +25,8 @@ class WordMemory:
     """
 
     def __init__(self, memory: Any) -> None:
-        self._words = [memory[index]._handle for index in range(len(memory))]
+        self._memory = memory._handle
+        self._words: list[Any] = [None] * len(memory)
         self.width = len(memory[0])
         if self.width % 8:
             raise ValueError(f"Words of {memory._path} must be whole bytes, not {self.width} bits")
@@ -43,8 +44,7 @@ class WordMemory:
             If a bit of them is not driven (X), or they lie beyond the memory.
         """
         count = -(-length // self.word_bytes)
-        self._check(first, count)
-        words = [word.get_signal_val_binstr() for word in self._words[first : first + count]]
+        words = [word.get_signal_val_binstr() for word in self._handles(first, count)]
         words.reverse()
         bits = "".join(words)[-8 * length :]
         try:
@@ -57,16 +57,19 @@ class WordMemory:
     def write(self, first: int, data: bytes) -> None:
         """Put ``data`` into whole words from ``first`` on; the last one is filled up with zeros."""
         count = -(-len(data) // self.word_bytes)
-        self._check(first, count)
         width = self.width
         bits = format(int.from_bytes(data, "little"), f"0{count * width}b")
         end = len(bits)
-        for word in self._words[first : first + count]:
+        for word in self._handles(first, count):
             word.set_signal_val_binstr(_NO_DELAY, bits[end - width : end])
             end -= width
 
-    def _check(self, first: int, count: int) -> None:
+    def _handles(self, first: int, count: int) -> list[Any]:
         if not 0 <= first <= first + count <= len(self._words):
             raise ValueError(
                 f"Words must lie in 0 to {len(self._words) - 1}, not {first} to {first + count - 1}"
             )
+        for index in range(first, first + count):
+            if self._words[index] is None:
+                self._words[index] = self._memory.get_handle_by_index(index)
+        return self._words[first : first + count]

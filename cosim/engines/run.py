@@ -94,6 +94,8 @@ def _environment(module: str, description: Path, results: Path) -> dict[str, str
         "COCOTB_RESULTS_FILE": str(results),
         "COCOTB_LOG_LEVEL": os.environ.get("COCOTB_LOG_LEVEL", "WARNING"),
         "COCOTB_TRUST_INERTIAL_WRITES": "1",
+        # Else each new handle calls Python's logging several times.
+        "GPI_LOG_LEVEL": os.environ.get("GPI_LOG_LEVEL", "WARNING"),
         "TOPLEVEL_LANG": "verilog",
         "GPI_USERS": f"{library};{cocotb_tools.config.pygpi_entry_point()}",
         "PYGPI_PYTHON_BIN": sys.executable,

@@ -25,7 +25,10 @@ class EchoPort:
         self._array_ps = array_ps
         units = range(len(engine.units))
         self._boxes = [
-            {name: engine.mailbox(unit, name) for name in ("command", "command_toggle", "array_done")}
+            {
+                name: engine.mailbox(unit, name)
+                for name in ("command", "command_toggle", "array_done")
+            }
             for unit in units
         ]
         lockstep.attach(units, self.deliver, lambda: ["an echo"])
