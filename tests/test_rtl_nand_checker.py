@@ -667,6 +667,13 @@ def test_every_rule_has_a_waveform():
     assert {rule for rule, _ in CASES.values()} == set(BusRule)
 
 
+def test_too_early_goes_before_busy():
+    scene = within_twb(True, Opcode.CHANGE_READ_COLUMN_ENHANCED, 5)
+    scene.bus.command(Opcode.CHANGE_READ_COLUMN_CONFIRM)
+    scene.answers = []
+    assert [rule for _, rule, _ in scene.violations()] == [BusRule.T_WB_ACCESS]
+
+
 def test_a_report_names_the_way():
     scene = have_read()
     scene.bus.read(1, 0, 12, 0)

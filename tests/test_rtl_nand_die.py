@@ -190,6 +190,17 @@ def test_a_lun_still_looks_ready_until_twb_is_over():
     assert (play.data(early, 2), play.data(late, 2)) == (b"\xe0\xe0", b"\x80\x80")
 
 
+def test_a_lun_about_to_be_busy_takes_no_command_and_gives_no_data():
+    bus = OnfiBus(replace(PART, t_wb_ps=2_000_000, poll_first_ps=2_000_000))
+    confirm = bus.read(WAY, 0, 1, 0)
+    bus.read(WAY, 0, 2, 0)
+    early = bus.transfer(WAY, 0, 1, 0, 8)
+    bus.until(confirm + 230)
+    play = Play(bus).check()
+    assert play.begins == [(confirm + 200, 0, 1, 1)]
+    assert play.data(early, 8) == bytes(8)
+
+
 def test_answers_with_another_number_are_dropped():
     bus = OnfiBus()
     confirm = bus.read(WAY, 0, 1, 0)
@@ -319,7 +330,9 @@ def test_the_same_waveform_unbroken_reads():
 @pytest.mark.parametrize("luns", [1, 2])
 def test_random_commands_agree_with_the_model(seed, luns):
     rng = random.Random(seed)
-    bus = OnfiBus(PART if luns == 2 else one_lun())
+    t_wb_ps = rng.choice([95_000, 700_000])
+    part = replace(PART, t_wb_ps=t_wb_ps, poll_first_ps=t_wb_ps)
+    bus = OnfiBus(part if luns == 2 else one_lun(part))
     answers = {}
     numbers = [0] * luns
     for _ in range(14):

@@ -14,7 +14,7 @@ def cycles(duration_ps, period_ps):
 class NandPart:
     """Geometry (per LUN) and worst-case times of one part, in picoseconds.
 
-    Names follow the ONFI 3.1 parameter tables (section 4.3): ``t_wc_ps`` is tWC and so on. The
+    Names follow the ONFI 3.1 parameter tables (section 4.15): ``t_wc_ps`` is tWC and so on. The
     values, with their sources, are in the platform files. All are minima for the controller,
     but ``t_wb_ps``, ``t_dqsre_ps`` (maxima for the die) and ``t_r_ps`` (the array time).
 

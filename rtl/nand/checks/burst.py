@@ -21,7 +21,7 @@ class Source(enum.Enum, shape=2):
 
 
 class BurstCheck(wiring.Component):
-    """Rules T_RR to PAGE_END, but T_RHW. ONFI 3.1, section 4.3 (tRR, tWHR, tCCS, tRPRE, tRPST).
+    """Rules T_RR to PAGE_END, but T_RHW. ONFI 3.1, section 4.15 (tRR, tWHR, tCCS, tRPRE, tRPST).
 
     After a 30h the rules of this project are stricter than ONFI's for a single LUN: data is read
     only after 05h-E0h, since other LUNs' commands lie between. The choice holds until the next

@@ -12,7 +12,7 @@ __all__ = ["DriveCheck"]
 class DriveCheck(wiring.Component):
     """Rules DIE_DRIVES to T_DQSRE; says when a status byte is on the bus.
 
-    ONFI 3.1, section 4.3 (tDQSRE); the turn-off time tCHZ is taken as tDQSRE.
+    ONFI 3.1, section 4.15 (tDQSRE); the turn-off time tCHZ is taken as tDQSRE.
 
     Parameters
     ----------

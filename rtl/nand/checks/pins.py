@@ -14,7 +14,7 @@ __all__ = ["PinCheck"]
 class PinCheck(wiring.Component):
     """Rules CE_ONE_LOW to T_CH, and T_RHW; finds the write cycles for the other parts.
 
-    An edge is the clock that first samples the new level. ONFI 3.1, section 4.3 (the tables of
+    An edge is the clock that first samples the new level. ONFI 3.1, section 4.15 (the tables of
     tWP, tWH, tWC, tCALS, tCAH, tCS, tCH, tRHW).
 
     Parameters
