@@ -99,7 +99,9 @@ class PageBuffer:
         return granted
 
     def release(self, frame: Frame, cause: Cause) -> None:
-        """Unpin now; ``cause`` is what ended the use."""
+        """Unpin; ``cause`` is what ended the use, now."""
+        if cause.at_ps != self._env.now:
+            raise RuntimeError(f"Frame of page {frame.page} must be released when {cause} happened")
         if frame.pins < 1:
             raise RuntimeError(f"Frame of page {frame.page} must be pinned to be released")
         frame.pins -= 1

@@ -41,7 +41,15 @@ class Slots:
         return granted
 
     def release(self, cause: Cause, amount: int = 1) -> None:
-        """Give units back now; ``cause`` is what ended their use."""
+        """Give units back; ``cause`` is what ended their use.
+
+        Raises
+        ------
+        RuntimeError
+            If that did not happen now, or more comes back than was taken.
+        """
+        if cause.at_ps != self._env.now:
+            raise RuntimeError(f"{self.name} must be given back when {cause} happened")
         self.free += amount
         if self.free > self.capacity:
             raise RuntimeError(f"{self.name} must not get back more than was taken")

@@ -83,8 +83,11 @@ def test_release_without_a_pin_is_refused():
     story = Story(1)
     story.use(0, 7, 1)
     story.run()
+    frame, now = story.buffer._frames[7], story.env.now
     with pytest.raises(RuntimeError, match="page 7 must be pinned"):
-        story.buffer.release(story.buffer._frames[7], Cause(0, 0))
+        story.buffer.release(frame, Cause(now, 0))
+    with pytest.raises(RuntimeError, match="page 7 must be released when"):
+        story.buffer.release(frame, Cause(now - 1, 0))
     with pytest.raises(ValueError, match="capacity must be at least one page, not 0"):
         PageBuffer(story.env, LAYOUT, 0)
 

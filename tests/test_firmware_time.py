@@ -123,6 +123,7 @@ def test_one_request_has_the_steps_that_its_costs_predict():
     base, steps = one_request()
     compare(base, predicted(steps, base, CORE))
     assert steps["firmware.dma_setup"] == 3  # header, body, result
+    assert base["dram.flash-in"] == 1_920_001  # 8,192 bytes at 4,266,666,666 bytes/s, rounded up
     assert len([stage for stage in steps if stage.startswith("firmware.")]) == 12 + 1  # polling
 
 
