@@ -1,0 +1,1 @@
+"""Systems: what is compared, put together from host, firmware, links and RTL."""

@@ -1,0 +1,71 @@
+"""The graph and the trace of a run, checked against each other before anything is simulated."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from cosim.config.load import LoadedConfig
+from cosim.errors import UserError
+from host import reference
+from host.formats.load import load_graph
+from host.graph import Graph
+from host.subgraph import Subgraph, subgraph_sha256
+from host.trace import Trace
+
+__all__ = ["Inputs", "load_inputs"]
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """What every system of a run works on."""
+
+    graph: Graph
+    trace: Trace
+    id_bytes: int
+
+    @cached_property
+    def reference(self) -> tuple[Subgraph, ...]:
+        """What every system must return, by plain NumPy."""
+        return tuple(reference.sample(self.graph, batch) for batch in self.trace.batches)
+
+    @property
+    def reference_sha256(self) -> str:
+        return subgraph_sha256(self.reference)
+
+    @property
+    def edge_bytes(self) -> int:
+        """Size of the edge list array on flash."""
+        return self.graph.edge_bytes(self.id_bytes)
+
+
+def load_inputs(loaded: LoadedConfig) -> Inputs:
+    """Read the graph, and read or draw the trace.
+
+    Raises
+    ------
+    UserError, InputError
+        If a file cannot be used, an id does not fit its width on flash, or the trace is not one of
+        this graph.
+    """
+    run = loaded.config.run
+    graph = load_graph(loaded.file(run.graph.file), direction=run.graph.direction).graph
+    if graph.nodes > 1 << 8 * run.graph.id_bytes:
+        raise UserError(
+            f"{run.graph.file}: id_bytes must hold the ids of {graph.nodes} nodes, "
+            f"not {run.graph.id_bytes}"
+        )
+    chosen = run.trace
+    if chosen.file is not None:
+        trace = Trace.load(loaded.file(chosen.file))
+    else:
+        assert chosen.seed is not None and chosen.batches is not None
+        assert chosen.targets is not None and chosen.fan_outs is not None
+        trace = Trace.generate(
+            graph,
+            seed=chosen.seed,
+            batches=chosen.batches,
+            targets=chosen.targets,
+            fan_outs=chosen.fan_outs,
+            name=f"{loaded.source.file}: run.trace",
+        )
+    trace.check(graph)
+    return Inputs(graph, trace, run.graph.id_bytes)

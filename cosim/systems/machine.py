@@ -1,0 +1,243 @@
+"""One system as objects on one kernel: RTL units, links, device and host."""
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from typing import Any
+
+from cosim.config.build import (
+    bch_code,
+    firmware_parameters,
+    host_costs,
+    link_parameters,
+    nand_part,
+    page_layout,
+    period_ps,
+    striping,
+)
+from cosim.config.model import FirmwareCsd, FpgaCsd, Platforms, System
+from cosim.engines.hdl import HdlEngine
+from cosim.fpga_card import CardWindow, FpgaPort
+from cosim.host_memory import HostMemory
+from cosim.kernel import BOOT_PS, Kernel
+from cosim.links import DevicePort, Direction, HostPort, PcieLink
+from cosim.lockstep import LockStep
+from cosim.medium import FlashMedium, IdArray
+from cosim.results import BatchResult, SystemResult
+from cosim.systems.design import unit_names
+from cosim.systems.inputs import Inputs
+from cosim.units.channel import ChannelPort
+from cosim.units.counters import unit_counters
+from cosim.units.gather import GatherPort
+from firmware_model.device import Device
+from firmware_model.parameters import QueueRegisters
+from host.costs import HostCpu
+from host.driver import NvmeDriver
+from host.firmware_csd import FirmwareCsdHost, FirmwareCsdParameters
+from host.fpga_csd import FpgaCsdHost, FpgaCsdParameters
+from host.ns_config import Placement
+from host.subgraph import Subgraph, subgraph_sha256
+from rtl.contract.kernel import Cause
+
+__all__ = ["Machine"]
+
+QUEUE = 1
+
+
+@dataclass(eq=False)
+class Machine:
+    """A whole system, ready to run; see :meth:`start`.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        Simulated time, spans, resources.
+    lockstep : LockStep
+        Steps the kernel and the RTL.
+    medium : FlashMedium
+        What the flash cells hold.
+    flash : ChannelPort
+        The flash channels, as the firmware sees them.
+    device : Device
+        The firmware.
+    driver : NvmeDriver
+        The host's queue pair.
+    host : FirmwareCsdHost or FpgaCsdHost
+        Samples mini-batches.
+    """
+
+    system: System
+    inputs: Inputs
+    kernel: Kernel
+    engine: HdlEngine
+    lockstep: LockStep
+    medium: FlashMedium
+    flash: ChannelPort
+    device: Device
+    driver: NvmeDriver
+    host: FirmwareCsdHost | FpgaCsdHost
+    subgraphs: list[Subgraph] = field(default_factory=list)
+    batches: list[BatchResult] = field(default_factory=list)
+
+    @classmethod
+    async def start(
+        cls,
+        dut: Any,
+        platforms: Platforms,
+        system: System,
+        inputs: Inputs,
+        *,
+        stop_clocks: bool = True,
+    ) -> "Machine":
+        """Put a system together around ``csd_top`` and bring it to the end of reset."""
+        ssd = platforms.ssd
+        part, layout, places = nand_part(ssd), page_layout(ssd), striping(ssd)
+        kernel = Kernel()
+        engine = HdlEngine(dut, unit_names(ssd), stop_clocks=stop_clocks)
+        await engine.start(BOOT_PS)
+        lockstep = LockStep(kernel, engine)
+        medium = FlashMedium(part, layout, bch_code(ssd), places)
+        flash = ChannelPort(
+            lockstep,
+            engine,
+            medium,
+            part,
+            layout,
+            units=range(ssd.flash.channels.value),
+            ways=ssd.flash.ways.value,
+            slots=ssd.flash.landing_slots.value,
+            period_ps=period_ps(ssd.flash.clock.value),
+        )
+        memory = HostMemory()
+        link = PcieLink(kernel, "pcie.ssd", link_parameters(ssd.pcie))
+        card = _Card(kernel, lockstep, engine, platforms) if system.kind == "fpga-csd" else None
+        port = DevicePort(
+            kernel,
+            link,
+            memory,
+            peer=None if card is None else card.peer,
+            card=None if card is None else card.window,
+        )
+        cpu = HostCpu(kernel, host_costs(platforms.host))
+        depth = ssd.nvme.queue_entries.value
+        driver = NvmeDriver(
+            kernel, HostPort(kernel, memory, link, port), cpu, depth=depth, queue=QUEUE
+        )
+        registers = QueueRegisters(
+            number=QUEUE,
+            submission_address=driver.sq_address,
+            submission_entries=depth,
+            completion_address=driver.cq_address,
+            completion_entries=depth,
+        )
+        parameters = firmware_parameters(ssd, system, inputs.edge_bytes)
+        device = Device(kernel, port, flash, parameters, queues=[registers])
+        pages = medium.load_extent(0, IdArray(inputs.graph.indices, inputs.id_bytes))
+        device.load_extent(0, pages)
+        placement = Placement(lba_bytes=layout.lba_bytes, id_bytes=inputs.id_bytes)
+        host = _host(system, platforms, kernel, driver, card, inputs, placement)
+        return cls(
+            system=system,
+            inputs=inputs,
+            kernel=kernel,
+            engine=engine,
+            lockstep=lockstep,
+            medium=medium,
+            flash=flash,
+            device=device,
+            driver=driver,
+            host=host,
+        )
+
+    async def run(self, on_batch: Callable[[], None] = lambda: None) -> SystemResult:
+        """Run the whole trace, one mini-batch after the other, and return what came of it."""
+        await self.lockstep.run(self.kernel.env.process(self._work(on_batch)))
+        return self.result()
+
+    def result(self) -> SystemResult:
+        """What has been sampled so far, with its spans and counters."""
+        return SystemResult(
+            name=self.system.name,
+            spans=self.kernel.spans,
+            batches=tuple(self.batches),
+            subgraph_sha256=subgraph_sha256(self.subgraphs),
+            counters=self.counters(),
+            assumed_costs=self.device.costs.assumed,
+        )
+
+    def counters(self) -> dict[str, int]:
+        """Every count that firmware, driver, medium and RTL kept, by name."""
+        counts = {f"firmware.{name}": count for name, count in self.device.counts().items()}
+        counts["driver.submitted"] = self.driver.submitted
+        counts["driver.interrupts"] = self.driver.interrupts
+        counts["driver.full_waits"] = self.driver.full_waits
+        counts["medium.sensed"] = self.medium.sensed
+        if isinstance(self.host, FpgaCsdHost):
+            counts["host.reads"] = self.host.reads
+            counts["host.rounds"] = self.host.rounds
+        return counts | unit_counters(self.engine)
+
+    def _work(self, on_batch: Callable[[], None]) -> Generator[Any, Any, None]:
+        cause: Cause = self.kernel.origin("host-cpu", "host.start")
+        for batch in self.inputs.trace.batches:
+            start_ps = int(self.kernel.env.now)
+            subgraph, cause = yield from self.host.sample(batch, cause)
+            self.subgraphs.append(subgraph)
+            self.batches.append(
+                BatchResult(request=batch.request, start_ps=start_ps, end=cause)
+            )
+            on_batch()
+
+
+class _Card:
+    """The FPGA card: its window, its links, and the host's hold on it."""
+
+    def __init__(
+        self, kernel: Kernel, lockstep: LockStep, engine: HdlEngine, platforms: Platforms
+    ) -> None:
+        fpga = platforms.fpga
+        gather = GatherPort(
+            lockstep,
+            engine,
+            unit=len(engine.units) - 1,
+            period_ps=period_ps(fpga.clock.value),
+            stage_slots=fpga.stage_slots.value,
+            stage_slot_bytes=fpga.stage_slot.value,
+        )
+        self.window = CardWindow(
+            kernel,
+            gather,
+            window_bytes=fpga.window.value,
+            piece_bytes=fpga.stage_slot.value,
+        )
+        self.peer = Direction(kernel, link_parameters(fpga.p2p), "pcie.p2p", "pcie.p2p")
+        link = PcieLink(kernel, "pcie.fpga", link_parameters(fpga.pcie))
+        self.port = FpgaPort(
+            kernel, link, gather, self.window, launch_ps=fpga.kernel_launch.value
+        )
+
+
+def _host(
+    system: System,
+    platforms: Platforms,
+    kernel: Kernel,
+    driver: NvmeDriver,
+    card: _Card | None,
+    inputs: Inputs,
+    placement: Placement,
+) -> FirmwareCsdHost | FpgaCsdHost:
+    if isinstance(system, FirmwareCsd):
+        firmware = FirmwareCsdParameters(
+            placement=placement,
+            targets_per_command=system.coalescing,
+            positions=system.positions,
+        )
+        return FirmwareCsdHost(driver, inputs.graph, firmware)
+    assert isinstance(system, FpgaCsd) and card is not None
+    fpga = FpgaCsdParameters(
+        placement=placement,
+        positions=system.positions,
+        reads_in_flight=system.reads_in_flight,
+        unique_reads=system.unique_blocks,
+        max_transfer_bytes=platforms.ssd.nvme.transfer_limit.value,
+    )
+    return FpgaCsdHost(kernel, driver, card.port, inputs.graph, fpga)
