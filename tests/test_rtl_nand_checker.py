@@ -213,6 +213,15 @@ def late_byte(broken):
     return scene
 
 
+@case(BusRule.T_CALS)
+def byte_at_the_last_moment(broken):
+    scene = read_with()
+    if broken:
+        rise = scene.bus.rise
+        scene.forced = {rise - 2: {"dq_o": 0xFF}, rise - 1: {"dq_o": 0xFF}}
+    return scene
+
+
 @case(BusRule.T_CAH)
 def hold(broken):
     return read_with(hold=2 - broken)
@@ -424,6 +433,29 @@ def status_says_busy(broken):
     shown = first + bus.limit("rpre") + bus.limit("dqsre")
     bus.transfer(1, 0, 3, 0, 8)
     return Scene(bus, [(shown - 1 + broken, 1, 0, 1)])
+
+
+@case(BusRule.BUSY)
+def status_of_another_lun(broken):
+    bus = OnfiBus()
+    bus.read(1, 0, 3, 0)
+    bus.read(1, 1, 3, 0)
+    bus.tick(20)
+    ready = bus.edge
+    bus.tick(5)
+    bus.status_enhanced(1, 1, 3)
+    bus.transfer(1, 0 if broken else 1, 3, 0, 8)
+    return Scene(bus, [(ready, 1, 1, 1)])
+
+
+@case(BusRule.BUSY)
+def reset_of_another_way(broken):
+    bus = OnfiBus()
+    bus.read(1, 0, 3, 0)
+    bus.tick(20)
+    bus.reset(0 if broken else 1)
+    bus.read(1, 0, 3, 0)
+    return Scene(bus)
 
 
 def within_twb(broken, opcode, addresses):
@@ -665,6 +697,14 @@ def test_a_waveform_beyond_the_limit_breaks_exactly_its_rule(name, stop):
 
 def test_every_rule_has_a_waveform():
     assert {rule for rule, _ in CASES.values()} == set(BusRule)
+
+
+def test_after_a_reset_nothing_is_expected_of_a_lun():
+    bus = OnfiBus(replace(PART, t_wb_ps=600_000, poll_first_ps=600_000))
+    bus.read(1, 0, 3, 0)
+    bus.reset(1)
+    bus.read(1, 0, 3, 0)
+    assert Scene(bus).violations() == []
 
 
 def test_too_early_goes_before_busy():
