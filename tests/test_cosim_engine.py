@@ -126,12 +126,12 @@ def test_deadlock_names_what_is_outstanding(echo, tmp_path, stop_clocks):
 
 def test_user_errors_pass_through_the_child(echo, tmp_path):
     job = {"message": "Line 3 must be better, not worse"}
-    with pytest.raises(UserError, match="^Line 3 must be better, not worse$"):
+    with pytest.raises(UserError, match=r"^Line 3 must be better, not worse$"):
         run_job(echo, "tests.benches.echo:complain", job, tmp_path, time_limit_s=60)
 
 
 def test_time_limit_ends_a_run(echo, tmp_path):
-    with pytest.raises(SimulationFailed, match="within 0.01 s"):
+    with pytest.raises(SimulationFailed, match=r"within 0\.01 s"):
         run_job(echo, "tests.benches.echo:complain", {}, tmp_path, time_limit_s=0.01)
 
 

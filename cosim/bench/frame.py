@@ -149,7 +149,9 @@ class _Reader:
             place = self._medium.striping.physical(page)
             length = self._port.layout.data_bytes
             cause = self._kernel.origin("bench", "bench.read")
-            read: PageRead = yield self._port.read(*place, 0, length, cause)
+            read: PageRead = yield self._port.read(
+                place.channel, place.way, place.lun, place.row, 0, length, cause
+            )
             if read.data != self._medium.sense(*place)[:length]:
                 raise AssertionError(f"Page {page} must come back as it is in the cells")
             self._port.free(place.channel, read.slot)

@@ -10,8 +10,8 @@ _NO_DELAY = 3  # cocotb's code for a write that takes effect at once
 class WordMemory:
     """A memory of ``width``-bit words; byte b is byte b of the little-endian concatenation.
 
-    Handles are looked up at first use and kept. A word moves as one binary string, which both simulators take
-    without a detour, and all words of a page are parts of one long string.
+    Handles are looked up at first use and kept. A word moves as one binary string, which both
+    simulators take without a detour, and all words of a page are parts of one long string.
 
     Parameters
     ----------

@@ -1,12 +1,13 @@
 """The flash channels as the firmware sees them: reads in, page data and spans out."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from cosim.lockstep import LockStep, Report
 from cosim.units.fields import FieldReader
+from cosim.units.handover import HandOver
 from cosim.units.violation import ProtocolViolation
 from rtl.contract.channel import (
     ArrayDone,
@@ -63,7 +64,7 @@ class _Read:
 class _Channel:
     """One channel's mailboxes, memories and outstanding reads."""
 
-    def __init__(self, engine: UnitEngine, unit: int, ways: int, luns: int) -> None:
+    def __init__(self, engine: UnitEngine, unit: int, over: HandOver, ways: int, luns: int) -> None:
         self.command = engine.mailbox(unit, "command")
         self.command_toggle = engine.mailbox(unit, "command_toggle")
         self.array_done = engine.mailbox(unit, "array_done")
@@ -73,8 +74,7 @@ class _Channel:
             [engine.memory(unit, f"die{way}.page{lun}.ram.mem") for lun in range(luns)]
             for way in range(ways)
         ]
-        self.free_ps = 0
-        """From when on the command mailbox can take a word."""
+        self.over = over
         self.next_tag = 0
         self.reads: dict[int, _Read] = {}
         self.luns: list[deque[_Read]] = [deque() for _ in range(ways * luns)]
@@ -149,7 +149,9 @@ class ChannelPort:
         self.layout = layout
         self._period_ps = period_ps
         self._slot_words = -(-part.raw_page_bytes // WORD_BYTES)
-        self._channels = [_Channel(engine, unit, ways, part.luns) for unit in units]
+        self._channels = [
+            _Channel(engine, unit, HandOver(lockstep, period_ps), ways, part.luns) for unit in units
+        ]
         self._channel_of = {unit: channel for channel, unit in enumerate(units)}
         lockstep.attach(units, self._deliver, self._outstanding)
 
@@ -180,7 +182,8 @@ class ChannelPort:
         queue.append(read)
         fields = {"way": way, "lun": lun, "row": row, "column": column, "length": length}
         word = pack(ChannelCommand, operation=ChannelOperation.READ, tag=tag, **fields)
-        self._hand_over(state, int.from_bytes(word, "little"))
+        value = int.from_bytes(word, "little")
+        state.over.put(lambda: state.hand_over(value))
         return read.done
 
     def free(self, channel: int, slot: int) -> None:
@@ -189,19 +192,6 @@ class ChannelPort:
             raise RuntimeError(f"Slot {slot} of channel {channel} must be held to be given back")
         state.held.remove(slot)
         self._lockstep.post(lambda: state.landing_free.flip(slot))
-
-    def _hand_over(self, state: _Channel, word: int) -> None:
-        """Put a command into the mailbox: one an edge, further ones at the following edges."""
-        now = int(self._env.now)
-        at_ps = max(now, state.free_ps)
-        state.free_ps = (at_ps // self._period_ps + 1) * self._period_ps
-        self._after(at_ps - now, lambda: self._lockstep.post(lambda: state.hand_over(word)))
-
-    def _after(self, delay_ps: int, action: Callable[[], None]) -> None:
-        if delay_ps == 0:
-            action()
-        else:
-            self._env.timeout(delay_ps).callbacks.append(lambda _: action())
 
     def _deliver(self, report: Report) -> None:
         channel = self._channel_of[report.unit]
@@ -232,7 +222,8 @@ class ChannelPort:
             state.pages[way][lun].write(0, image)
             state.answer(lun_index, number)
 
-        self._after(self._part.t_r_ps, lambda: self._lockstep.post(write))
+        over = self._env.timeout(self._part.t_r_ps)
+        over.callbacks.append(lambda _: self._lockstep.post(write))
 
     def _complete(self, channel: int, edge_ps: int, fields: dict[str, int]) -> None:
         state = self._channels[channel]

@@ -1,13 +1,13 @@
 """The gather unit as links and host see it: staged data and launches in, results and spans out."""
 
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from cosim.lockstep import LockStep, Report
 from cosim.units.channel import UnitEngine
 from cosim.units.fields import FieldReader
+from cosim.units.handover import HandOver
 from cosim.units.violation import ProtocolViolation
 from rtl.contract.axi import AxiRule
 from rtl.contract.codec import pack
@@ -103,7 +103,8 @@ class GatherPort:
         self._free_slots = deque(range(stage_slots))
         self._staged: dict[int, _Staging] = {}
         self._stage_queue: deque[_Staging] = deque()
-        self._stage_free_ps = 0
+        self._stage_over = HandOver(lockstep, period_ps)
+        self._launch_over = HandOver(lockstep, period_ps)
         self._running: _Launch | None = None
         self._launch_queue: deque[_Launch] = deque()
         lockstep.attach([unit], self._deliver, self._outstanding)
@@ -111,9 +112,7 @@ class GatherPort:
     def stage(self, address: int, data: bytes, cause: Cause, *, request: int = 0) -> Any:
         """Write ``data`` (at most a slot) to DRAM; the event's value is the Cause of its end."""
         if not 0 < len(data) <= self._slot_bytes:
-            raise ValueError(
-                f"Staged data must be 1 to {self._slot_bytes} bytes, not {len(data)}"
-            )
+            raise ValueError(f"Staged data must be 1 to {self._slot_bytes} bytes, not {len(data)}")
         now = int(self._env.now)
         staging = _Staging(address, data, cause, request, now, self._env.event())
         if self._free_slots:
@@ -145,11 +144,7 @@ class GatherPort:
             self._stage_box.set(int.from_bytes(word, "little"))
             self._stage_toggle.flip()
 
-        # One request an edge: further ones at the following edges.
-        now = int(self._env.now)
-        at_ps = max(now, self._stage_free_ps)
-        self._stage_free_ps = (at_ps // self._period_ps + 1) * self._period_ps
-        self._after(at_ps - now, lambda: self._lockstep.post(write))
+        self._stage_over.put(write)
 
     def _start_launch(self, launch: _Launch) -> None:
         self._running = launch
@@ -159,13 +154,7 @@ class GatherPort:
             self._launch_box.set(int.from_bytes(word, "little"))
             self._launch_toggle.flip()
 
-        self._lockstep.post(write)
-
-    def _after(self, delay_ps: int, action: Callable[[], None]) -> None:
-        if delay_ps == 0:
-            action()
-        else:
-            self._env.timeout(delay_ps).callbacks.append(lambda _: action())
+        self._launch_over.put(write)
 
     def _deliver(self, report: Report) -> None:
         fields = _EVENT.all(report.word)
@@ -217,9 +206,7 @@ class GatherPort:
             self._start_launch(waiting)
         launch.done.succeed(GatherResult(words, fields["done.status"], cause))
 
-    def _record(
-        self, launch: _Launch, fields: dict[str, int], edge_ps: int, length: int
-    ) -> Cause:
+    def _record(self, launch: _Launch, fields: dict[str, int], edge_ps: int, length: int) -> Cause:
         """Lay the launch's spans end to end."""
         cause = launch.cause
         stages = (
@@ -243,7 +230,9 @@ class GatherPort:
         return cause
 
     def _outstanding(self) -> list[str]:
-        staging = [f"staging of {len(s.data)} bytes at {s.address:#x}" for s in self._staged.values()]
+        staging = [
+            f"staging of {len(s.data)} bytes at {s.address:#x}" for s in self._staged.values()
+        ]
         if self._running is not None:
             staging.append(f"gather launch of {self._running.count} descriptors")
         return staging

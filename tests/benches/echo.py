@@ -55,7 +55,7 @@ class EchoPort:
 
 
 async def play(dut, job):
-    """Give the commands of ``script`` ([time, unit, tag]) at their times; write down all reports."""
+    """Give the commands of ``script`` ([time, unit, tag]) at their times; log all reports."""
     kernel = Kernel()
     engine = HdlEngine(dut, job["units"], stop_clocks=job["stop_clocks"])
     await engine.start(BOOT_PS)
