@@ -112,6 +112,14 @@ def test_busy_core_goes_on_with_the_next_queue_and_names_the_step_before():
     assert loop.core.busy_ps == 300 * NS
 
 
+def test_work_that_comes_as_the_core_falls_idle_did_not_wait_for_it():
+    loop = Loop(Task.GATHER)
+    loop.at(0, Task.GATHER)
+    loop.at(100, Task.GATHER)
+    assert loop.events()[1] == ("work", 100, 200, "gather@100")
+    assert loop.core.waits == 0
+
+
 def test_steps_of_one_queue_are_first_come_first_served():
     loop = Loop(Task.GATHER)
     for time in (0, 10, 20):
