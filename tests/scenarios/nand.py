@@ -20,6 +20,7 @@ __all__ = [
     "ChannelTwin",
     "Feeder",
     "Read",
+    "bad_fields",
     "page_image",
     "random_reads",
     "saturating_reads",
