@@ -12,6 +12,16 @@ from cosim.engines.run import SimulationFailed
 from cosim.errors import UserError
 from cosim.run_folder import RunFolder, write_run
 from tests.scenarios.results import example_run
+from tests.test_architecture import ROOT
+
+VERILOG = [
+    "flash_channel_unit.v",
+    "gather_unit.v",
+    "nand_die.v",
+    "sim_ram.v",
+    "unit_clock.v",
+    "csd_top.v",
+]
 
 
 @pytest.fixture
@@ -159,3 +169,28 @@ def test_a_broken_edge_list_names_its_line(run, tmp_path):
     assert status == 2
     assert err.startswith(f"csd-cosim: {tmp_path / 'g.txt'}: line 2: ")
     assert err.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_verilog_of_a_configuration_is_written(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("CSD_COSIM_CACHE", str(tmp_path / "cache"))
+    config = ROOT / "examples" / "quickstart-small.yaml"
+    status, out, _ = run("verilog", "--config", config, "--out", tmp_path / "v")
+    assert status == 0
+    assert out.split() == [str(tmp_path / "v" / name) for name in VERILOG]
+    top = (tmp_path / "v" / "csd_top.v").read_text()
+    assert top.count("gather_unit") >= 1
+    assert "module flash_channel_unit" in (tmp_path / "v" / "flash_channel_unit.v").read_text()
+
+
+def test_the_benchmark_prints_its_figures(run, tmp_path, monkeypatch):
+    asked = []
+
+    def bench(*, engine, json_path):
+        asked.append((engine, json_path))
+        return {"saturated_pages_per_s": 101.5}
+
+    monkeypatch.setattr("cosim.bench.frame.bench_frame", bench)
+    status, out, _ = run("bench", "frame", "--engine", "icarus", "--json", tmp_path / "f.json")
+    assert (status, out) == (0, "saturated_pages_per_s: 101.5\n")
+    assert asked == [("icarus", tmp_path / "f.json")]
