@@ -278,7 +278,7 @@ async def play(ctx, harness, part, reads, stalls, slots, limit=20_000):
                 done.append(offered)
                 held = None
                 if offered["status"] == ChannelStatus.OK:
-                    data[offered["tag"]] = (offered["slot"], b"".join(words))
+                    data[offered["tag"]] = b"".join(words)
                     words = []
                     back = edge + 1 + stalls.randint(0, 600)
                     freed.setdefault(back, []).append(offered["slot"])
@@ -327,7 +327,7 @@ def test_streams_with_stalls_at_every_end(part, seed):
             if not read.is_good(part, 2):
                 assert completion["status"] == ChannelStatus.BAD_COMMAND
                 continue
-            slot, raw = data[read.tag]
+            raw = data[read.tag]
             image = page_image(part, read.way, read.lun, read.row)
             assert raw == image[read.column : read.column + read.length]
             stamps = ["accepted", "command", "issued", "ready", "transfer", "last"]

@@ -1,14 +1,13 @@
-"""All LUNs of a channel: their slots, and a small memory of their commands and stamps."""
+"""All LUNs of a channel: their states, and small memories of their commands and stamps."""
 
-from amaranth.hdl import Array, Cat, Module, Signal
+from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.contract.channel import STAMP_BITS, ChannelCommand
 from rtl.contract.onfi import COLUMN_CYCLES, ROW_CYCLES, row_address
-from rtl.nand.earliest import earliest
 from rtl.nand.intake import CommandIntake
-from rtl.nand.slot import LunSlot
+from rtl.nand.lun_states import LunStates
 
 __all__ = ["CommandContext", "IssueStamps", "LunTable"]
 
@@ -61,7 +60,7 @@ class LunTable(wiring.Component):
     refused_valid, refused_taken, refused_tag, refused_edge
         As in :class:`CommandIntake`.
     is_changing, wake_edge : Out
-        As in :class:`LunSlot`, over all LUNs.
+        As in :class:`LunStates`.
     """
 
     def __init__(self, part, timing, ways):
@@ -102,79 +101,74 @@ class LunTable(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        luns = self._part.luns
+        is_polled = luns > 1
         m.submodules.intake = intake = CommandIntake(self._part, self._ways)
+        m.submodules.states = states = LunStates(
+            self._timing, self._ways * luns, is_polled=is_polled
+        )
         wiring.connect(m, wiring.flipped(self.commands), intake.commands)
-        slots = self._slots(m, intake)
+        chosen, current = Signal(self._ways * luns), Signal(self._ways * luns)
         m.d.comb += [
+            chosen.eq(1 << self.index),
+            current.eq(1 << self.current),
             intake.now.eq(self.now),
-            intake.has_room.eq(Cat(*(slot.has_room for slot in slots))),
+            intake.has_room.eq(states.has_room),
             intake.refused_taken.eq(self.refused_taken),
             self.refused_valid.eq(intake.refused_valid),
             self.refused_tag.eq(intake.refused_tag),
             self.refused_edge.eq(intake.refused_edge),
+            states.now.eq(self.now),
+            states.rb_n.eq(Cat(*(ready.replicate(luns) for ready in self.rb_n))),
+            states.accept.eq(intake.accept),
             self.accepted.eq(intake.accept.any()),
-            self.is_second.eq((intake.accept & Cat(*(slot.is_second for slot in slots))).any()),
-            self.reads.eq(Cat(*(slot.wants_issue for slot in slots))),
-            self.polls.eq(Cat(*(slot.wants_poll for slot in slots))),
-            self.transfers.eq(Cat(*(slot.wants_transfer for slot in slots))),
-            self.is_changing.eq(Cat(*(slot.is_changing for slot in slots)).any()),
-            self.wake_edge.eq(earliest([slot.wake_edge for slot in slots])),
-            self.ready_edge.eq(Array(slot.edge for slot in slots)[self.index]),
-            self.poll_count.eq(Array(slot.polls for slot in slots)[self.index]),
+            self.is_second.eq((intake.accept & states.is_second).any()),
+            self.reads.eq(states.wants_issue),
+            self.polls.eq(states.wants_poll),
+            self.transfers.eq(states.wants_transfer),
+            self.is_changing.eq(states.is_changing),
+            self.wake_edge.eq(states.wake_edge),
         ]
-        self._keep_commands(m, intake, slots)
-        self._keep_stamps(m, len(slots))
+        with m.If(self.poll):
+            m.d.comb += states.poll.eq(chosen)
+        with m.If(self.take):
+            m.d.comb += states.take.eq(chosen)
+        with m.If(self.issue):
+            m.d.comb += states.issue.eq(current)
+        with m.If(self.status_valid & self.status_ready):
+            m.d.comb += states.status_ready.eq(current)
+        self._keep_commands(m, intake, states)
+        self._keep_stamps(m)
+        if is_polled:
+            self._keep_poll_results(m)
+        else:
+            self._keep_ready_edges(m, states)
         return m
 
-    def _slots(self, m, intake):
-        luns = self._part.luns
-        slots = []
-        for lun in range(self._ways * luns):
-            slot = LunSlot(self._timing, is_polled=luns > 1)
-            m.submodules[f"slot{lun}"] = slot
-            slots.append(slot)
-            is_chosen = self.index == lun
-            is_current = self.current == lun
-            m.d.comb += [
-                slot.now.eq(self.now),
-                slot.rb_n.eq(self.rb_n[lun // luns]),
-                slot.accept.eq(intake.accept[lun]),
-                slot.poll.eq(self.poll & is_chosen),
-                slot.take.eq(self.take & is_chosen),
-                slot.issue.eq(self.issue & is_current),
-                slot.status_valid.eq(self.status_valid & is_current),
-                slot.status_ready.eq(self.status_ready),
-            ]
-        return slots
-
-    def _keep_commands(self, m, intake, slots):
-        """Two places a LUN; which is the active one's and which is next, the slot says."""
+    def _keep_commands(self, m, intake, states):
+        """Two places a LUN; which is the active one's and which is next, its state says."""
         m.submodules.commands = store = memory.Memory(
-            shape=CommandContext, depth=2 * len(slots), init=[]
+            shape=CommandContext, depth=2 * self._ways * self._part.luns, init=[]
         )
         write = store.write_port()
         read = store.read_port(domain="comb")
-        tails = Cat(*(slot.tail for slot in slots))
-        heads = Cat(*(slot.head for slot in slots))
         command = self.commands.payload
         row = Signal(8 * ROW_CYCLES)
         m.d.comb += [
             row.eq(row_address(self._part, command.lun, command.row)),
-            write.addr.eq(Cat(tails.bit_select(intake.index, 1), intake.index)),
+            write.addr.eq(Cat(states.tail.bit_select(intake.index, 1), intake.index)),
             write.en.eq(intake.accept.any()),
             write.data.row.eq(row),
             write.data.column.eq(command.column),
             write.data.length.eq(command.length),
             write.data.tag.eq(command.tag),
             write.data.accepted.eq(self.now),
-            read.addr.eq(Cat(heads.bit_select(self.index, 1), self.index)),
+            read.addr.eq(Cat(states.head.bit_select(self.index, 1), self.index)),
             self.context.eq(read.data),
         ]
 
-    def _keep_stamps(self, m, luns):
-        m.submodules.stamps = store = memory.Memory(shape=IssueStamps, depth=luns, init=[])
-        write = store.write_port()
-        read = store.read_port(domain="comb")
+    def _keep_stamps(self, m):
+        write, read = self._store(m, "stamps", IssueStamps)
         m.d.comb += [
             write.addr.eq(self.current),
             write.en.eq(self.issue),
@@ -183,3 +177,37 @@ class LunTable(wiring.Component):
             read.addr.eq(self.index),
             self.stamps.eq(read.data),
         ]
+
+    def _keep_poll_results(self, m):
+        """Polls are one at a time, so their count and the edge of the last are memories too."""
+        write, read = self._store(m, "poll_counts", 16)
+        m.d.comb += [
+            write.addr.eq(Mux(self.issue, self.current, self.index)),
+            write.en.eq(self.issue | self.poll),
+            write.data.eq(Mux(self.issue, 0, self.poll_count + 1)),
+            read.addr.eq(self.index),
+            self.poll_count.eq(read.data),
+        ]
+        write, read = self._store(m, "ready_edges", STAMP_BITS)
+        m.d.comb += [
+            write.addr.eq(self.current),
+            write.en.eq(self.status_valid),
+            write.data.eq(self.now),
+            read.addr.eq(self.index),
+            self.ready_edge.eq(read.data),
+        ]
+
+    def _keep_ready_edges(self, m, states):
+        """Any number of ways may become ready at one edge, so each has a register."""
+        edges = Array(Signal(STAMP_BITS, name=f"ready_edge{way}") for way in range(self._ways))
+        m.d.comb += self.ready_edge.eq(edges[self.index])
+        for way, edge in enumerate(edges):
+            with m.If(states.found[way]):
+                m.d.sync += edge.eq(self.now)
+
+    def _store(self, m, name, shape):
+        """Ports of a memory with a word a LUN: writing at the edge, reading within the clock."""
+        m.submodules[name] = store = memory.Memory(
+            shape=shape, depth=self._ways * self._part.luns, init=[]
+        )
+        return store.write_port(), store.read_port(domain="comb")

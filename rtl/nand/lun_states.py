@@ -1,0 +1,116 @@
+"""What the controller knows of its LUNs: their commands' places, who senses, who is ready."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.contract.channel import STAMP_BITS
+from rtl.nand.earliest import earliest
+
+__all__ = ["LunStates"]
+
+NEVER = (1 << STAMP_BITS) - 1
+
+
+class LunStates(wiring.Component):
+    """One active and one pending command of each LUN, and the state of the active one.
+
+    Everything is a vector with a bit a LUN, so that a simulator handles all LUNs in one operation;
+    only the deadlines are numbers: the first edge at which a LUN that senses may be looked at
+    (by R/B#, or by its next poll).
+
+    Parameters
+    ----------
+    timing : BusTiming
+    luns : int
+        LUNs of the channel.
+    is_polled : bool
+        Ready is learnt from status polls rather than from R/B#.
+
+    Members
+    -------
+    now : In(48)
+        Number of the edge that ends this clock.
+    accept, issue, poll, take : In(luns)
+        Strobes: a command came in; the active one's 30h is being latched; a poll was decided; its
+        transfer was decided, which frees its place.
+    status_ready : In(luns)
+        Strobe: a poll found the LUN ready.
+    rb_n : In(luns)
+        Ready/busy of the LUN's way.
+    has_room : Out(luns)
+        Less than two commands.
+    is_second : Out(luns)
+        A command that comes in will be pending.
+    head, tail : Out(luns)
+        Places of the active command and of the next one to come in.
+    wants_issue, wants_poll, wants_transfer : Out(luns)
+        What each LUN asks of the bus.
+    found : Out(luns)
+        Strobe: the LUN is found ready at this edge.
+    is_changing : Out(1)
+        The next edge changes the state without any strobe.
+    wake_edge : Out(48)
+        The earliest deadline to come; all ones if there is none.
+    """
+
+    def __init__(self, timing, luns, *, is_polled):
+        self._timing = timing
+        self._luns = luns
+        self._is_polled = is_polled
+        ins = ("accept", "issue", "poll", "take", "status_ready", "rb_n")
+        outs = ("has_room", "is_second", "head", "tail", "found")
+        wants = ("wants_issue", "wants_poll", "wants_transfer")
+        super().__init__(
+            {"now": In(STAMP_BITS)}
+            | {name: In(luns) for name in ins}
+            | {name: Out(luns) for name in (*outs, *wants)}
+            | {"is_changing": Out(1), "wake_edge": Out(STAMP_BITS, init=NEVER)}
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        occupied, full = Signal(self._luns), Signal(self._luns)
+        sensing, ready, may_look = (Signal(self._luns) for _ in range(3))
+        due = Signal(self._luns)
+        m.d.comb += [
+            self.has_room.eq(~full),
+            self.is_second.eq(occupied & ~full),
+            self.tail.eq(self.head ^ occupied),
+            self.wants_issue.eq(occupied & ~sensing & ~ready),
+            self.wants_transfer.eq(ready),
+        ]
+        m.d.sync += [
+            occupied.eq(occupied & ~(self.take & ~full) | self.accept),
+            full.eq((full | self.accept & occupied) & ~self.take),
+            self.head.eq(self.head ^ self.take),
+            sensing.eq((sensing | self.issue) & ~self.found),
+            ready.eq((ready | self.found) & ~self.take),
+            may_look.eq((may_look | due) & ~(self.issue | self.poll | self.found)),
+        ]
+        self._keep_deadlines(m, due)
+        if self._is_polled:
+            m.d.comb += self.wants_poll.eq(may_look | due)
+            m.d.comb += self.found.eq(self.status_ready)
+        else:
+            m.d.comb += self.found.eq((may_look | due) & self.rb_n)
+            m.d.comb += self.is_changing.eq(self.found.any())
+        return m
+
+    def _keep_deadlines(self, m, due):
+        """Set a deadline at 30h and at each poll; it is gone at its edge, or once ready."""
+        timing = self._timing
+        first = timing.poll_first if self._is_polled else timing.busy_wait
+        deadlines = [Signal(STAMP_BITS, name=f"deadline{n}", init=NEVER) for n in range(self._luns)]
+        start, following = Signal(self._luns), Signal(STAMP_BITS)
+        m.d.comb += [
+            start.eq(self.issue | self.poll),
+            following.eq(self.now + Mux(self.issue.any(), first, timing.poll_period)),
+            due.eq(Cat(*(deadline == self.now for deadline in deadlines))),
+            self.wake_edge.eq(earliest(deadlines)),
+        ]
+        for number, deadline in enumerate(deadlines):
+            with m.If(start[number]):
+                m.d.sync += deadline.eq(following)
+            with m.Elif(due[number] | self.found[number]):
+                m.d.sync += deadline.eq(NEVER)
