@@ -13,12 +13,13 @@ from tests.scenarios.gather import FAULTS, GatherScenario, Launch, random_scenar
 class GatherBench:
     """Runs a scenario's launches through the unit and keeps what came out."""
 
-    def __init__(self, scenario, *, stalls=0, latency=0, seed=0, **parameters):
+    def __init__(self, scenario, *, stalls=0, latency=0, seed=0, hold=0, **parameters):
         parameters = {"data_bits": 8 * scenario.beat_bytes, **parameters}
         self.scenario = scenario
         self.dut = GatherUnit(max_fan_out=scenario.max_fan_out, **parameters)
         self.memory = ReadMemory(self.dut.axi, scenario, stalls=stalls, latency=latency, seed=seed)
         self.stalls = stalls
+        self.hold = hold  # clocks before the first result word is taken
         self.words, self.done, self.last = [], [], []
         self.pulses = dict.fromkeys(("seen", "refused", "empty", "issued", "blocked"), 0)
 
@@ -31,6 +32,8 @@ class GatherBench:
 
     async def _watch(self, ctx):
         stalls = Stalls(self.stalls, seed=4)
+        for _ in range(self.hold):
+            await ctx.tick()
         for launch in self.scenario.launches:
             count = len(reference(self.scenario, launch)[0])
             taken = await collect(ctx, self.dut.results, count, stalls)
@@ -190,6 +193,26 @@ def test_failed_read_gives_no_id_of_its_target(where):
     first = [bad, bad] if where == "descriptor" else [bad, header(1), 0]
     assert bench.words == [[*first, header(1), 0]]
     assert bench.done[0].status == GatherStatus.BUS_ERROR
+
+
+def test_first_failure_of_a_target_is_its_status():
+    scenario = GatherScenario()
+    scenario.store_list(0x8000, range(100), 8)
+    scenario.store_list(0x4000, [50, 100, 0], 4)
+    fields = {"degree": 100, "list_address": 0x8000, "positions_address": 0x4000}
+    scenario.launch(0x1000, [{**fields, "fan_out": 3}, {**fields, "fan_out": 1}])
+    scenario.faulty = [range(0x8000 + 400, 0x8000 + 408)]
+    bench = GatherBench(scenario, latency=5).run()
+    assert bench.words == [[header(0, GatherStatus.BUS_ERROR)] * 2]
+
+
+def test_reads_stop_while_results_are_not_taken():
+    scenario = draws_scenario(40, 8)
+    scenario.max_fan_out = 8
+    bench = GatherBench(scenario, hold=400).run()
+    bench.check()
+    before = [clock for clock, id, *_ in bench.memory.requests if id == 2 and clock < 400]
+    assert len(before) == 16, "as many as the ring has places for"
 
 
 def test_failed_targets_give_their_places_back():
