@@ -1,0 +1,50 @@
+"""The Verilog of a flash channel: names that others rely on, and nothing a simulator leaves out."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from rtl.emit import emit_channel
+from tests.scenarios.nand import PERIOD_PS, TINY_TWO_LUNS
+
+
+@pytest.fixture(scope="module")
+def channel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("channel")
+    return emit_channel(folder, TINY_TWO_LUNS, period_ps=PERIOD_PS, ways=2)
+
+
+def ports(text, module):
+    (found,) = re.findall(rf"^module {module}\(([^)]*)\);", text, re.MULTILINE)
+    return {name.strip().lstrip("\\").strip() for name in found.split(",")}
+
+
+def test_ports_are_those_of_the_architecture(channel):
+    text = channel[-1].read_text()
+    assert ports(text, "flash_channel_unit") == {
+        *("clk", "rst", "now", "command", "command_toggle", "array_done", "landing_free"),
+        *("event", "event_toggle", "quiet", "wake_edge", "counters"),
+    }
+    assert len(re.findall(r"^  nand_die die[01] \(", text, re.MULTILINE)) == 2
+
+
+def test_storage_is_in_instances_of_sim_ram(channel):
+    for path, instances in zip(channel[1:], (2, 1), strict=True):
+        assert len(re.findall(r"^  sim_ram #\(", path.read_text(), re.MULTILINE)) == instances
+
+
+def test_every_block_can_run(channel):
+    """A block that waits for no event would leave its bits undefined on Icarus."""
+    for path in channel:
+        assert not re.search(r"always @\*\n +\S+ = \d+'h\w+;\n(?! )", path.read_text())
+
+
+@pytest.mark.hdl
+def test_icarus_takes_it_without_a_word(channel):
+    if shutil.which("iverilog") is None:
+        pytest.fail("Icarus Verilog must be installed: apt-get install iverilog", pytrace=False)
+    command = ["iverilog", "-g2012", "-t", "null", "-s", "flash_channel_unit", *map(str, channel)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
