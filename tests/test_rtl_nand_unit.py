@@ -10,6 +10,7 @@ from tests.scenarios.nand import (
     TINY_TWO_LUNS,
     ChannelTwin,
     Read,
+    bad_fields,
     page_image,
     random_reads,
     saturating_reads,
@@ -90,6 +91,17 @@ def test_status_polls_come_at_the_times_of_the_part():
     assert bench.counters["polls"] == first_ready + 1
     assert bench.counters["polls_busy"] == first_ready
     assert bench.violations == []
+
+
+def test_each_kind_of_bad_command_is_refused_alone():
+    """Every one-field fault of a good command, with good ones at the limits between them."""
+    good = Read(edge=3, way=1, lun=0, row=TINY.rows - 1, column=302, length=2, tag=0)
+    faults = [replace(good, **fields) for fields in bad_fields(TINY, 2)]
+    reads = [good, *faults, replace(good, column=0, length=304)]
+    reads = [replace(read, edge=3 + tag, tag=tag) for tag, read in enumerate(reads)]
+    bench = play(TINY, 2, reads)
+    assert bench.counters["commands"] == 2
+    assert bench.counters["bad_commands"] == len(faults)
 
 
 @pytest.mark.parametrize("seed", [1])
