@@ -110,6 +110,30 @@ def compare(
     console.print(f"Run folder: {folder} (begin with index.html)", highlight=False)
 
 
+@app.command("cocotb")
+def run_cocotb(
+    config: ConfigFile,
+    module: Annotated[Path, typer.Argument(help="Python file with cocotb tests.")],
+    engine: Simulator = None,
+    out: Annotated[Path, typer.Option(help="Gets a folder for each test.")] = Path("build/cocotb"),
+    waves: Annotated[bool, typer.Option(help="Keep waveforms (FST) there.")] = False,
+    pattern: Annotated[
+        str, typer.Option("--filter", help="Regular expression that chooses tests.")
+    ] = "",
+) -> None:
+    """Run your own cocotb tests on a configuration's RTL, with its firmware and host as objects."""
+    from cosim.bench.run import run_tests
+
+    failed = 0
+    for test in run_tests(
+        load_config(config), module, out, engine=engine, waves=waves, pattern=pattern
+    ):
+        failed += bool(test.failure)
+        typer.echo(f"{'FAIL' if test.failure else 'pass'}  {test.name}  {test.failure}".rstrip())
+    if failed:
+        raise typer.Exit(1)
+
+
 @app.command()
 def schema(
     out: Annotated[Path | None, typer.Option(help="File to write; else standard output.")] = None,

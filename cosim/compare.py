@@ -139,7 +139,9 @@ def _run_one(built: Build, loaded: LoadedConfig, system: System, work: Path) -> 
     return load_system(work)
 
 
-def _watch(jobs: Sequence["Future[SystemResult]"], works: Sequence[Path], progress: Progress) -> None:
+def _watch(
+    jobs: Sequence["Future[SystemResult]"], works: Sequence[Path], progress: Progress
+) -> None:
     """Tell of finished mini-batches until all jobs are done or one has failed."""
     told = 0
     pending = set(jobs)

@@ -102,7 +102,8 @@ def critical_path(log: SpanLog, end: Cause, start_ps: int) -> list[Segment]:
     while True:
         if not span.start_ps <= cursor <= span.end_ps:
             raise CausalityError(
-                f"Span {span.number} ({span.unit} {span.stage}, {span.start_ps} to {span.end_ps} ps) "
+                f"Span {span.number} ({span.unit} {span.stage}, "
+                f"{span.start_ps} to {span.end_ps} ps) "
                 f"must own the time just before {cursor} ps"
             )
         owned_from = max(span.start_ps, start_ps)
@@ -112,8 +113,8 @@ def critical_path(log: SpanLog, end: Cause, start_ps: int) -> list[Segment]:
             return path[::-1]
         if span.cause == NO_CAUSE:
             raise CausalityError(
-                f"Span {span.number} ({span.unit} {span.stage}) at {span.start_ps} ps has no cause, "
-                f"and the request began at {start_ps} ps"
+                f"Span {span.number} ({span.unit} {span.stage}) at {span.start_ps} ps "
+                f"has no cause, and the request began at {start_ps} ps"
             )
         cursor = span.start_ps
         span = log[span.cause]

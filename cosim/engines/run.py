@@ -2,11 +2,13 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import cocotb_tools.config
 import find_libpython
@@ -37,13 +39,15 @@ def run_job(
     folder: Path,
     *,
     module: str = "cosim.bench.entry",
+    test: str | None = None,
     time_limit_s: float | None = None,
 ) -> None:
     """Call ``function`` ("module:name") as ``await function(dut, job)`` in the simulator.
 
     ``job`` is anything that JSON carries. The function writes its results itself. ``folder`` gets
     the job, the simulator's log, and the waves of a build that has them (``waves.fst``). Another
-    ``module`` of cocotb tests may be named instead of the entry that calls ``function``.
+    ``module`` of cocotb tests may be named instead of the entry that calls ``function``, and the
+    one ``test`` of it that is to run.
 
     Raises
     ------
@@ -60,6 +64,9 @@ def run_job(
     results = folder / "results.xml"
     results.unlink(missing_ok=True)
     environment = _environment(module, description, results)
+    environment.pop("COCOTB_TEST_FILTER", None)
+    if test is not None:
+        environment["COCOTB_TEST_FILTER"] = f"{re.escape(f'{module}.{test}')}$"
     log = folder / "simulator.log"
     with log.open("w") as out:
         try:
@@ -79,8 +86,19 @@ def run_job(
             ) from None
     if failure.exists():
         raise _failed(json.loads(failure.read_text()))
-    if done.returncode or not results.exists() or "<failure" in results.read_text():
-        raise SimulationFailed(f"The simulator ended with status {done.returncode}; see {log}")
+    _check_results(results, done.returncode, log)
+
+
+def _check_results(results: Path, status: int, log: Path) -> None:
+    """Raise unless the simulator ended well and all tests of its results file passed."""
+    if not results.exists():
+        raise SimulationFailed(f"The simulator ended with status {status}; see {log}")
+    for failed in ElementTree.parse(results).iter("failure"):
+        message = " ".join(failed.get("message", "").split())
+        kind = failed.get("type", "")
+        raise SimulationFailed(f"{kind}: {message}; see {log}", kind)
+    if status:
+        raise SimulationFailed(f"The simulator ended with status {status}; see {log}")
 
 
 def _environment(module: str, description: Path, results: Path) -> dict[str, str]:

@@ -15,7 +15,7 @@ PROGRESS_FILE = "progress"
 
 
 async def run_system(dut: Any, job: dict[str, Any]) -> None:
-    """Run system ``job["system"]`` of configuration ``job["config"]``; write into ``job["folder"]``."""
+    """Run system ``job["system"]`` of file ``job["config"]``; write into ``job["folder"]``."""
     folder = Path(job["folder"])
     loaded = load_config(job["config"])
     system = next(s for s in loaded.config.systems if s.name == job["system"])
@@ -27,5 +27,9 @@ async def run_system(dut: Any, job: dict[str, Any]) -> None:
         stop_clocks=loaded.config.engine.stop_clocks,
     )
     with (folder / PROGRESS_FILE).open("ab", buffering=0) as progress:
-        result = await machine.run(on_batch=lambda: progress.write(b"."))
+
+        def tell() -> None:
+            progress.write(b".")
+
+        result = await machine.run(on_batch=tell)
     save_system(result, folder)

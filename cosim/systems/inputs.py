@@ -57,8 +57,10 @@ def load_inputs(loaded: LoadedConfig) -> Inputs:
     if chosen.file is not None:
         trace = Trace.load(loaded.file(chosen.file))
     else:
-        assert chosen.seed is not None and chosen.batches is not None
-        assert chosen.targets is not None and chosen.fan_outs is not None
+        assert chosen.seed is not None
+        assert chosen.batches is not None
+        assert chosen.targets is not None
+        assert chosen.fan_outs is not None
         trace = Trace.generate(
             graph,
             seed=chosen.seed,

@@ -65,6 +65,7 @@ class Machine:
         Samples mini-batches.
     """
 
+    platforms: Platforms
     system: System
     inputs: Inputs
     kernel: Kernel
@@ -136,6 +137,7 @@ class Machine:
         placement = Placement(lba_bytes=layout.lba_bytes, id_bytes=inputs.id_bytes)
         host = _host(system, platforms, kernel, driver, card, inputs, placement)
         return cls(
+            platforms=platforms,
             system=system,
             inputs=inputs,
             kernel=kernel,
@@ -148,9 +150,13 @@ class Machine:
             host=host,
         )
 
+    async def do(self, process: Generator[Any, Any, Any]) -> Any:
+        """Run one process of the kernel to its end; returns its value."""
+        return await self.lockstep.run(self.kernel.env.process(process))
+
     async def run(self, on_batch: Callable[[], None] = lambda: None) -> SystemResult:
         """Run the whole trace, one mini-batch after the other, and return what came of it."""
-        await self.lockstep.run(self.kernel.env.process(self._work(on_batch)))
+        await self.do(self._work(on_batch))
         return self.result()
 
     def result(self) -> SystemResult:
@@ -182,9 +188,7 @@ class Machine:
             start_ps = int(self.kernel.env.now)
             subgraph, cause = yield from self.host.sample(batch, cause)
             self.subgraphs.append(subgraph)
-            self.batches.append(
-                BatchResult(request=batch.request, start_ps=start_ps, end=cause)
-            )
+            self.batches.append(BatchResult(request=batch.request, start_ps=start_ps, end=cause))
             on_batch()
 
 
@@ -211,9 +215,7 @@ class _Card:
         )
         self.peer = Direction(kernel, link_parameters(fpga.p2p), "pcie.p2p", "pcie.p2p")
         link = PcieLink(kernel, "pcie.fpga", link_parameters(fpga.pcie))
-        self.port = FpgaPort(
-            kernel, link, gather, self.window, launch_ps=fpga.kernel_launch.value
-        )
+        self.port = FpgaPort(kernel, link, gather, self.window, launch_ps=fpga.kernel_launch.value)
 
 
 def _host(
@@ -232,7 +234,8 @@ def _host(
             positions=system.positions,
         )
         return FirmwareCsdHost(driver, inputs.graph, firmware)
-    assert isinstance(system, FpgaCsd) and card is not None
+    assert isinstance(system, FpgaCsd)
+    assert card is not None
     fpga = FpgaCsdParameters(
         placement=placement,
         positions=system.positions,

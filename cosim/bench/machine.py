@@ -1,0 +1,45 @@
+"""A configured system inside one's own cocotb test."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from cosim.config.load import load_config
+from cosim.engines.run import JOB_VARIABLE
+from cosim.errors import UserError
+from cosim.systems.inputs import load_inputs
+from cosim.systems.machine import Machine
+
+__all__ = ["start_machine"]
+
+
+async def start_machine(dut: Any, system: str | None = None) -> Machine:
+    """Put the configuration's system ``system`` (its first by default) together around ``dut``.
+
+    To be called at the start of a cocotb test that ``csd-cosim cocotb`` runs: it brings the
+    simulation to the end of reset. From then on the test may run processes on the machine with
+    :meth:`Machine.do`, or its whole trace with :meth:`Machine.run`, while cocotb tasks of its own
+    watch ``dut``. All objects of the system are attributes of what is returned.
+
+    Raises
+    ------
+    UserError
+        If the test was started by something else, or the configuration has no such system.
+    """
+    description = os.environ.get(JOB_VARIABLE)
+    if description is None:
+        raise UserError("start_machine must be called in a test that csd-cosim cocotb runs")
+    job = json.loads(Path(description).read_text())["job"]
+    loaded = load_config(job["config"])
+    known = {system.name: system for system in loaded.config.systems}
+    name = next(iter(known)) if system is None else system
+    if name not in known:
+        raise UserError(f"{job['config']}: systems must have {name!r}; known are {list(known)}")
+    return await Machine.start(
+        dut,
+        loaded.platforms,
+        known[name],
+        load_inputs(loaded),
+        stop_clocks=loaded.config.engine.stop_clocks,
+    )

@@ -1,0 +1,81 @@
+"""Runs the cocotb tests of a user's module on a configuration's RTL, each in its own simulation."""
+
+import importlib
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cosim.config.load import LoadedConfig
+from cosim.engines.build import build
+from cosim.engines.run import SimulationFailed, run_job
+from cosim.engines.tools import Simulator, require
+from cosim.errors import UserError
+from cosim.systems.design import machine_design
+
+__all__ = ["OwnTest", "cocotb_tests", "run_tests"]
+
+
+@dataclass(frozen=True)
+class OwnTest:
+    """One cocotb test: ``failure`` is empty if it passed; log and waves are in ``folder``."""
+
+    name: str
+    failure: str
+    folder: Path
+
+
+def cocotb_tests(module: str, pattern: str) -> list[str]:
+    """Names of the cocotb tests of ``module`` that the regular expression ``pattern`` finds.
+
+    Raises
+    ------
+    UserError
+        If the module cannot be imported, or no test of it is left.
+    """
+    try:
+        content = vars(importlib.import_module(module))
+    except ImportError as error:
+        raise UserError(f"{module}: must be a module that can be imported: {error}") from None
+    generators: list[Any] = [item for item in content.values() if hasattr(item, "generate_tests")]
+    names = [test.name for item in generators for test in item.generate_tests()]
+    chosen = [name for name in names if re.search(pattern, name)]
+    if not chosen:
+        raise UserError(f"{module}: must have a cocotb test that matches {pattern!r}, not {names}")
+    return chosen
+
+
+def run_tests(
+    loaded: LoadedConfig,
+    module: Path,
+    folder: Path,
+    *,
+    engine: str | None = None,
+    waves: bool = False,
+    pattern: str = "",
+) -> Iterator[OwnTest]:
+    """Run the tests of the file ``module``, one after the other; ``folder`` gets one folder each.
+
+    Raises
+    ------
+    UserError
+        If the file has no test that ``pattern`` finds, or the simulator is missing.
+    """
+    if module.suffix != ".py" or not module.exists():
+        raise UserError(f"{module}: must be a Python file with cocotb tests")
+    sys.path.insert(0, str(module.parent.resolve()))
+    names = cocotb_tests(module.stem, pattern)
+    simulator = Simulator(loaded.config.engine.name if engine is None else engine)
+    require(simulator)
+    built = build(machine_design(loaded.platforms), simulator, waves=waves)
+    job = {"config": str(Path(loaded.source.file).resolve())}
+    for name in names:
+        own = (folder / re.sub(r"[^A-Za-z0-9_.=-]", "-", name)).resolve()
+        failure = ""
+        try:
+            run_job(built, "", job, own, module=module.stem, test=name)
+        except SimulationFailed as error:
+            failure = str(error)
+        yield OwnTest(name, failure, own)
