@@ -16,6 +16,7 @@ _NO_DELAY = 3  # cocotb's code for a write that takes effect at once
 _TIME_BITS = 64
 _NEVER = (1 << _TIME_BITS) - 1
 _STRIDE_PS = 1_000_000  # how far to run when only the RTL can tell what comes next; even
+_PATIENCE_PS = 10_000_000_000  # far more than any burst or poll takes
 _INT_BITS = 31  # values that the VPI takes and gives as a plain integer
 
 
@@ -93,7 +94,7 @@ class HdlEngine:
         Raises
         ------
         RuntimeError
-            If it has run already, or a unit has an event before that.
+            If it has run already, or a unit has an event before that or is undefined after it.
         """
         if get_sim_time("step") != 0:
             raise RuntimeError("The simulation must be at time 0 when the engine starts")
@@ -103,6 +104,12 @@ class HdlEngine:
             for domain in self._domains:
                 domain.stop_enable._handle.set_signal_val_int(_NO_DELAY, 0)
         reports = await self.advance(boot_ps)
+        for signal in (self._events, self._asleep):
+            bits = signal.get_signal_val_binstr()
+            if set(bits.lower()) - {"0", "1"}:
+                raise RuntimeError(
+                    f"Units must be defined after reset, not {bits} (last unit first)"
+                )
         if reports:
             raise RuntimeError(f"Unit {self.units[reports[0].unit]} must be silent before boot")
 
@@ -126,7 +133,13 @@ class HdlEngine:
 
         With ``until_ps`` None: to the first edge with an event; an empty list then means that
         there can be none any more. Events of one edge come in the order of units.
+
+        Raises
+        ------
+        RuntimeError
+            If the RTL alone goes on and on and never has an event.
         """
+        patience_ps = self.now_ps + _PATIENCE_PS
         while True:
             due_ps = self._next_due
             if due_ps is not None and due_ps > (_NEVER - 1 if until_ps is None else until_ps):
@@ -139,6 +152,11 @@ class HdlEngine:
                 return self._reports()
             if until_ps is not None or self._is_asleep():
                 return []
+            if self.now_ps > patience_ps:
+                raise RuntimeError(
+                    f"The RTL must have an event or fall asleep within {_PATIENCE_PS} ps; "
+                    f"units awake at {self.now_ps} ps: {', '.join(self._awake())}"
+                )
 
     async def settle(self, at_ps: int) -> None:
         """Bring the simulator to just after ``at_ps``, so that writes made now belong to it.
@@ -184,6 +202,10 @@ class HdlEngine:
 
     def _is_asleep(self) -> bool:
         return bool(self._asleep.get_signal_val_long() == self._all)
+
+    def _awake(self) -> list[str]:
+        asleep = self._asleep.get_signal_val_long()
+        return [name for unit, name in enumerate(self.units) if not asleep >> unit & 1]
 
     def _reports(self) -> list[Report]:
         toggles = self._events.get_signal_val_long()
