@@ -90,7 +90,9 @@ class CausalResource:
         payload_bytes: int = 0,
         overhead_bytes: int = 0,
         kind: str = "",
+        unit: str | None = None,
     ) -> Generator[Any, Any, Cause]:
+        """Hold the resource; ``unit`` is whose span it is, else the resource's own."""
         env = self._kernel.env
         ready_ps = int(env.now)
         with self._resource.request() as grant:
@@ -101,7 +103,7 @@ class CausalResource:
                 cause = self._released
             yield env.timeout(duration_ps)
             done = self._kernel.record(
-                self.name,
+                self.name if unit is None else unit,
                 stage,
                 start_ps,
                 int(env.now),

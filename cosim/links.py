@@ -14,7 +14,8 @@ from typing import Any, Protocol
 import simpy
 
 from cosim.host_memory import HostMemory
-from rtl.contract.kernel import P2P_BASE, BusError, Cause, Kernel
+from cosim.kernel import CausalResource, Kernel
+from rtl.contract.kernel import P2P_BASE, BusError, Cause
 
 __all__ = ["CardMemory", "DevicePort", "Direction", "HostPort", "LinkParameters", "PcieLink"]
 
@@ -82,12 +83,25 @@ class Direction:
         Name of the link, for the flight's stage: ``pcie.ssd``.
     name : str
         Name of this direction: ``pcie.ssd.up``.
+    shares : Direction, optional
+        Another direction whose packets leave by the same port: they take turns on one wire.
     """
 
-    def __init__(self, kernel: Kernel, parameters: LinkParameters, link: str, name: str) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        parameters: LinkParameters,
+        link: str,
+        name: str,
+        *,
+        shares: "Direction | None" = None,
+    ) -> None:
         self.parameters = parameters
+        self.name = name
         self._kernel = kernel
-        self._wire = kernel.resource(name)
+        self._wire: CausalResource = (
+            CausalResource(kernel, name) if shares is None else shares._wire
+        )
         self._latency_stage = f"{link}.latency"
 
     def occupy(
@@ -95,13 +109,14 @@ class Direction:
     ) -> Generator[Any, Any, Cause]:
         """Hold the wire for that many bytes; returns as the last one leaves."""
         return self._wire.use(
-            self._wire.name,
+            self.name,
             self.parameters.duration_ps(payload_bytes + overhead_bytes),
             cause,
             request=request,
             payload_bytes=payload_bytes,
             overhead_bytes=overhead_bytes,
             kind=kind,
+            unit=self.name,
         )
 
     def fly(self, cause: Cause, *, request: int, kind: str) -> Generator[Any, Any, Cause]:
@@ -109,7 +124,7 @@ class Direction:
         start_ps = int(self._kernel.env.now)
         yield self._kernel.env.timeout(self.parameters.latency_ps)
         return self._kernel.record(
-            f"{self._wire.name}.flight",
+            f"{self.name}.flight",
             self._latency_stage,
             start_ps,
             int(self._kernel.env.now),

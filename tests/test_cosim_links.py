@@ -502,3 +502,23 @@ def test_launch_time_is_not_negative():
     world = World()
     with pytest.raises(ValueError, match="launch_ps must not be negative, not -1"):
         FpgaPort(world.kernel, world.ssd, world.gather, world.window, launch_ps=-1)
+
+
+def test_directions_of_one_port_take_turns():
+    """Worked out by hand: 100 bytes and a header each, at 1,000 ps a byte, one after the other."""
+    kernel = Kernel()
+    up = PcieLink(kernel, "pcie.ssd", LINK).up
+    peer = Direction(kernel, LINK, "pcie.p2p", "pcie.p2p", shares=up)
+    cause = kernel.origin("test", "start")
+
+    def send(direction, kind):
+        return (yield from direction.occupy(100, 24, cause, request=1, kind=kind))
+
+    for direction, kind in ((up, "cqe"), (peer, "data")):
+        kernel.env.process(send(direction, kind))
+    kernel.env.run()
+    _, first, second = kernel.spans
+    assert (first.unit, first.start_ps, first.end_ps) == ("pcie.ssd.up", BOOT_PS, BOOT_PS + 124_000)
+    assert (second.unit, second.stage) == ("pcie.p2p", "pcie.p2p")
+    assert (second.start_ps, second.end_ps) == (first.end_ps, first.end_ps + 124_000)
+    assert (second.cause, second.ready_ps) == (first.number, BOOT_PS)

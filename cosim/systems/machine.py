@@ -110,7 +110,9 @@ class Machine:
         )
         memory = HostMemory()
         link = PcieLink(kernel, "pcie.ssd", link_parameters(ssd.pcie))
-        card = _Card(kernel, lockstep, engine, platforms) if system.kind == "fpga-csd" else None
+        card = (
+            _Card(kernel, lockstep, engine, platforms, link) if system.kind == "fpga-csd" else None
+        )
         port = DevicePort(
             kernel,
             link,
@@ -196,7 +198,12 @@ class _Card:
     """The FPGA card: its window, its links, and the host's hold on it."""
 
     def __init__(
-        self, kernel: Kernel, lockstep: LockStep, engine: HdlEngine, platforms: Platforms
+        self,
+        kernel: Kernel,
+        lockstep: LockStep,
+        engine: HdlEngine,
+        platforms: Platforms,
+        ssd: PcieLink,
     ) -> None:
         fpga = platforms.fpga
         gather = GatherPort(
@@ -213,7 +220,10 @@ class _Card:
             window_bytes=fpga.window.value,
             piece_bytes=fpga.stage_slot.value,
         )
-        self.peer = Direction(kernel, link_parameters(fpga.p2p), "pcie.p2p", "pcie.p2p")
+        # Blocks for the card leave the SSD by the port by which completions leave for the host.
+        self.peer = Direction(
+            kernel, link_parameters(fpga.p2p), "pcie.p2p", "pcie.p2p", shares=ssd.up
+        )
         link = PcieLink(kernel, "pcie.fpga", link_parameters(fpga.pcie))
         self.port = FpgaPort(kernel, link, gather, self.window, launch_ps=fpga.kernel_launch.value)
 
