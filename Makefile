@@ -35,7 +35,9 @@ check: $(STAMP)  ## ruff, mypy and the fast tests
 	$(BIN)/python -m pytest -q -m 'not slow and not hdl'
 
 sim: $(STAMP)  ## tests in an HDL simulator (SIM=verilator|icarus WAVES=1 COCOTB_TEST_FILTER=...)
-	$(BIN)/python -m pytest -m hdl --sim $(SIM) $(if $(WAVES),--waves) $(ARGS)
+	mkdir -p build
+	COCOTB_TEST_FILTER='$(COCOTB_TEST_FILTER)' $(BIN)/python -m pytest -m hdl --sim $(SIM) \
+		--basetemp build/sim-$(SIM) $(if $(WAVES),--waves) $(ARGS)
 
 verilog: $(STAMP)  ## Verilog of the RTL units, into build/verilog
 	$(BIN)/csd-cosim verilog --out build/verilog $(ARGS)

@@ -1,6 +1,8 @@
 """Options of the test run, and the simulators it may use."""
 
 import importlib.util
+import os
+import re
 import shutil
 
 import pytest
@@ -20,6 +22,16 @@ def pytest_addoption(parser):
     group.addoption(
         "--waves", action="store_true", help="keep waveforms, in the folder of each simulation"
     )
+
+
+def pytest_collection_modifyitems(config, items):
+    """``COCOTB_TEST_FILTER`` chooses HDL tests: a regular expression on their names."""
+    pattern = os.environ.pop("COCOTB_TEST_FILTER", "")
+    if not pattern:
+        return
+    chosen = [item for item in items if re.search(pattern, item.name)]
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = chosen
 
 
 def pytest_generate_tests(metafunc):
