@@ -9,17 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from cosim.config.build import bch_code, bus_phases, nand_part, page_layout, period_ps, striping
+from cosim.bench.bench import Bench
+from cosim.config.build import bus_phases, nand_part, period_ps
 from cosim.config.load import load_platform
 from cosim.engines.build import build
 from cosim.engines.device import FlashArray, device_design
-from cosim.engines.hdl import HdlEngine
 from cosim.engines.run import run_job
 from cosim.engines.tools import Simulator
-from cosim.kernel import BOOT_PS, Kernel
-from cosim.lockstep import LockStep
-from cosim.medium import FlashMedium, IdArray
-from cosim.units.channel import ChannelPort
+from cosim.medium import IdArray
 from rtl.contract.kernel import PageRead
 
 __all__ = ["bench_frame", "flash_array", "measure"]
@@ -74,41 +71,24 @@ def bench_frame(
 
 async def measure(dut: Any, job: dict[str, Any]) -> None:
     """Run both measurements in the simulator and write their figures."""
-    kernel = Kernel()
     array = flash_array(job["platform"])
-    engine = HdlEngine(dut, [f"ch{channel}" for channel in range(array.channels)])
-    await engine.start(BOOT_PS)
-    lockstep = LockStep(kernel, engine)
     ssd = load_platform(job["platform"])
-    medium = FlashMedium(
-        array.part, page_layout(ssd), bch_code(ssd), striping(ssd), cached_pages=512
-    )
+    bench = await Bench.start(dut, ssd, array, cached_pages=512)
     ids = np.random.default_rng(SEED).integers(
         0, 1 << 63, size=CELLS_PAGES * array.part.page_bytes // 8, dtype=np.uint64
     )
-    medium.load_extent(0, IdArray(ids, 8))
-    port = ChannelPort(
-        lockstep,
-        engine,
-        medium,
-        array.part,
-        page_layout(ssd),
-        units=range(array.channels),
-        ways=array.ways,
-        slots=array.slots,
-        period_ps=array.period_ps,
-    )
-    reader = _Reader(kernel, port, medium)
+    bench.medium.load_extent(0, IdArray(ids, 8))
+    reader = _Reader(bench)
     report = {}
     for name, pages, serial in (
         ("saturated", job["pages"], False),
         ("serial", job["serial_pages"], True),
     ):
         start, start_cpu = time.perf_counter(), time.process_time()
-        start_ps, entered = int(kernel.env.now), engine.advances
-        await lockstep.run(kernel.env.process(reader.read_all(pages, serial)))
+        start_ps, entered = int(bench.kernel.env.now), bench.engine.advances
+        await bench.run(reader.read_all(pages, serial))
         wall_s = time.perf_counter() - start
-        simulated_ps = int(kernel.env.now) - start_ps
+        simulated_ps = int(bench.kernel.env.now) - start_ps
         report[name] = {
             "pages": pages,
             "wall_s": round(wall_s, 3),
@@ -116,7 +96,7 @@ async def measure(dut: Any, job: dict[str, Any]) -> None:
             "pages_per_wall_s": round(pages / wall_s, 1),
             "cycles_per_wall_s": round(simulated_ps / array.period_ps / wall_s),
             "pages_per_simulated_s": round(pages * 10**12 / simulated_ps),
-            "advances": engine.advances - entered,
+            "advances": bench.engine.advances - entered,
         }
     Path(job["result"]).write_text(json.dumps(report))
 
@@ -124,10 +104,10 @@ async def measure(dut: Any, job: dict[str, Any]) -> None:
 class _Reader:
     """Reads random pages and compares each with the cells."""
 
-    def __init__(self, kernel: Kernel, port: ChannelPort, medium: FlashMedium) -> None:
-        self._kernel = kernel
-        self._port = port
-        self._medium = medium
+    def __init__(self, bench: Bench) -> None:
+        self._kernel = bench.kernel
+        self._port = bench.flash
+        self._medium = bench.medium
         self._rng = np.random.default_rng(SEED)
 
     def read_all(self, pages: int, serial: bool) -> Generator[Any, Any, None]:

@@ -43,12 +43,17 @@ class BuildError(UserError):
 
 @dataclass(frozen=True)
 class Build:
-    """A finished build: ``program`` is what the simulator runs."""
+    """A finished build: ``program`` is what the simulator runs; ``waves``: it can write waves."""
 
     simulator: Simulator
     folder: Path
     program: Path
     waves: bool
+
+    @property
+    def waves_name(self) -> str:
+        """File of the waves. (Verilator's FST writer needs a C library's headers, VCD needs none.)"""
+        return "waves.vcd" if self.simulator is Simulator.VERILATOR else "waves.fst"
 
 
 def cache_folder() -> Path:
@@ -154,7 +159,7 @@ def _verilate(design: Design, sources: Sequence[Path], waves: bool, work: Path) 
         "verilator", "-cc", "--exe", "-Mdir", str(objects), "--prefix", "Vtop",
         "--top-module", TOP, "-o", str(work / TOP), *VERILATOR_FLAGS, "-CFLAGS", CXX_FLAGS,
         "-LDFLAGS", f"-Wl,-rpath,{libs} -L{libs} -lcocotbvpi_verilator",
-        *(["--trace-fst"] if waves else []),
+        *(["--trace-vcd"] if waves else []),
         str(control), *map(str, sources), str(main),
     ]  # fmt: skip
     _run(verilate, work, environment)

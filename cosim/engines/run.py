@@ -45,7 +45,7 @@ def run_job(
     """Call ``function`` ("module:name") as ``await function(dut, job)`` in the simulator.
 
     ``job`` is anything that JSON carries. The function writes its results itself. ``folder`` gets
-    the job, the simulator's log, and the waves of a build that has them (``waves.fst``). Another
+    the job, the simulator's log, and the waves of a build that has them (``build.waves_name``). Another
     ``module`` of cocotb tests may be named instead of the entry that calls ``function``, and the
     one ``test`` of it that is to run.
 
@@ -123,7 +123,7 @@ def _environment(module: str, description: Path, results: Path) -> dict[str, str
 
 
 def _command(build: Build, folder: Path) -> list[str]:
-    waves = folder / "waves.fst"
+    waves = folder / build.waves_name
     if build.simulator is Simulator.VERILATOR:
         options = ["--trace", "--trace-file", str(waves)] if build.waves else []
         return [str(build.program), *options]

@@ -1,22 +1,17 @@
-"""Jobs on the RTL of a tiny device: flash channels and the gather unit, without firmware or host."""
+"""Jobs on the RTL of a tiny device: flash channels and gather unit, without firmware or host."""
 
 import json
 from pathlib import Path
 
 import numpy as np
 
+from cosim.bench.bench import Bench
 from cosim.bench.frame import flash_array
-from cosim.config.build import bch_code, page_layout, striping
 from cosim.config.load import load_platform
 from cosim.engines.device import GatherCard, device_design
-from cosim.engines.hdl import HdlEngine
-from cosim.kernel import BOOT_PS, Kernel
-from cosim.lockstep import LockStep
-from cosim.medium import FlashMedium, IdArray
+from cosim.medium import IdArray
 from cosim.spans import critical_path, stage_totals
-from cosim.units.channel import ChannelPort
 from cosim.units.counters import unit_counters
-from cosim.units.gather import GatherPort
 from rtl.contract.codec import pack
 from rtl.contract.dram import DramTimes
 from rtl.contract.gather import DESCRIPTOR_MAGIC, GatherDescriptor, GatherMode, ResultHeader
@@ -42,40 +37,22 @@ def tiny_design():
 class Device:
     """The RTL with its ports, and cells full of random ids."""
 
-    def __init__(self, dut, stop_clocks):
-        self.kernel = Kernel()
-        units = [*(f"ch{channel}" for channel in range(ARRAY.channels)), "gather"]
-        self.engine = HdlEngine(dut, units, stop_clocks=stop_clocks)
-        self.lockstep = LockStep(self.kernel, self.engine)
-        ssd = load_platform(PLATFORM)
-        self.layout = page_layout(ssd)
-        self.medium = FlashMedium(ARRAY.part, self.layout, bch_code(ssd), striping(ssd))
+    def __init__(self, bench):
+        self.bench = bench
+        self.kernel = bench.kernel
+        self.medium = bench.medium
+        self.flash = bench.flash
+        self.gather = bench.gather
+        self.layout = bench.flash.layout
         self.rng = np.random.default_rng(SEED)
         words = PAGES * self.layout.page_bytes // 8
         self.medium.load_extent(0, IdArray(self.rng.integers(0, 1 << 40, size=words), 8))
         self.log = []
 
-    async def start(self):
-        await self.engine.start(BOOT_PS)
-        self.flash = ChannelPort(
-            self.lockstep,
-            self.engine,
-            self.medium,
-            ARRAY.part,
-            self.layout,
-            units=range(ARRAY.channels),
-            ways=ARRAY.ways,
-            slots=ARRAY.slots,
-            period_ps=ARRAY.period_ps,
-        )
-        self.gather = GatherPort(
-            self.lockstep,
-            self.engine,
-            unit=ARRAY.channels,
-            period_ps=CARD.period_ps,
-            stage_slots=CARD.stage_slots,
-            stage_slot_bytes=CARD.stage_slot_bytes,
-        )
+    @classmethod
+    async def start(cls, dut, *, stop_clocks=True):
+        ssd = load_platform(PLATFORM)
+        return cls(await Bench.start(dut, ssd, ARRAY, CARD, stop_clocks=stop_clocks))
 
     def read(self, page, column, length):
         place = self.medium.striping.physical(page)
@@ -161,8 +138,7 @@ def random_reads(device, count):
 
 async def mixed(dut, job):
     """Random reads on all channels while the gather unit works; writes the whole story."""
-    device = Device(dut, job["stop_clocks"])
-    await device.start()
+    device = await Device.start(dut, stop_clocks=job["stop_clocks"])
     env = device.kernel.env
     jobs = [
         env.process(device.reads_of_a_lun(reads)) for reads in random_reads(device, job["reads"])
@@ -172,7 +148,7 @@ async def mixed(dut, job):
         for size, positions in ((100, [0, 99, 50, 50]), (1, [0] * 16), (128, [127, 3]))
     ]
     jobs.append(env.process(device.sample(lists)))
-    await device.lockstep.run(env.all_of(jobs))
+    await device.bench.run(env.all_of(jobs))
     spans = [
         [span.unit, span.stage, span.start_ps, span.end_ps, span.cause, span.payload_bytes]
         for span in device.kernel.spans
@@ -181,8 +157,8 @@ async def mixed(dut, job):
         "log": device.log,
         "spans": spans,
         "end_ps": int(env.now),
-        "counters": unit_counters(device.engine),
-        "skips": device.engine.skips,
+        "counters": unit_counters(device.bench.engine),
+        "skips": device.bench.engine.skips,
         "delayed": sum(state.over.delayed for state in device.flash._channels),
         "stage_waits": device.gather.stage_waits,
     }
@@ -191,14 +167,11 @@ async def mixed(dut, job):
 
 async def unwritten(dut, job):
     """Read a page that holds nothing."""
-    device = Device(dut, True)
-    await device.start()
-    await device.lockstep.run(device.kernel.env.process(device.read(PAGES, 0, 1024)))
+    device = await Device.start(dut)
+    await device.bench.run(device.read(PAGES, 0, 1024))
 
 
 async def refused_staging(dut, job):
     """Stage beyond the card's window."""
-    device = Device(dut, True)
-    await device.start()
-    outside = device.stage(CARD.window_bytes, bytes(64))
-    await device.lockstep.run(device.kernel.env.process(outside))
+    device = await Device.start(dut)
+    await device.bench.run(device.stage(CARD.window_bytes, bytes(64)))
