@@ -116,7 +116,7 @@ def run_cocotb(
     module: Annotated[Path, typer.Argument(help="Python file with cocotb tests.")],
     engine: Simulator = None,
     out: Annotated[Path, typer.Option(help="Gets a folder for each test.")] = Path("build/cocotb"),
-    waves: Annotated[bool, typer.Option(help="Keep waveforms (FST) there.")] = False,
+    waves: Annotated[bool, typer.Option(help="Keep waveforms there.")] = False,
     pattern: Annotated[
         str, typer.Option("--filter", help="Regular expression that chooses tests.")
     ] = "",

@@ -25,7 +25,6 @@ from cosim.systems.inputs import load_inputs
 __all__ = ["compare"]
 
 POLL_S = 0.2
-WAVES = "waves.fst"
 
 
 def compare(
@@ -124,7 +123,8 @@ def _simulate(
         results = [job.result() for job in jobs]
     for system, work in zip(systems, works, strict=True):
         if built.waves:
-            (work / WAVES).rename(folder / f"{system.name}.fst")
+            waves = work / built.waves_name
+            waves.rename(folder / f"{system.name}{waves.suffix}")
         shutil.rmtree(work)
     return results
 

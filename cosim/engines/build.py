@@ -52,7 +52,7 @@ class Build:
 
     @property
     def waves_name(self) -> str:
-        """File of the waves. (Verilator's FST writer needs a C library's headers, VCD needs none.)"""
+        """File of the waves: VCD from Verilator, whose FST writer needs a C library's headers."""
         return "waves.vcd" if self.simulator is Simulator.VERILATOR else "waves.fst"
 
 

@@ -45,8 +45,8 @@ def run_job(
     """Call ``function`` ("module:name") as ``await function(dut, job)`` in the simulator.
 
     ``job`` is anything that JSON carries. The function writes its results itself. ``folder`` gets
-    the job, the simulator's log, and the waves of a build that has them (``build.waves_name``). Another
-    ``module`` of cocotb tests may be named instead of the entry that calls ``function``, and the
+    the job, the simulator's log, and the waves of a build that has them (``build.waves_name``).
+    Another ``module`` of cocotb tests may be named instead of the entry that calls ``function``, and the
     one ``test`` of it that is to run.
 
     Raises
