@@ -56,6 +56,8 @@ class UnitBench:
         self.counters = {}
         self._inputs = defaultdict(list)
         self._numbers = defaultdict(int)
+        self._no_way = (1 << ways) - 1
+        self._is_selected = False
 
     def run(self, reads, limit_edges=200_000, settle=50):
         """Play ``reads``; ends ``settle`` edges after the last completion."""
@@ -69,6 +71,7 @@ class UnitBench:
                 edge = self._next_edge(ctx, edge)
                 assert edge < limit_edges, f"{len(self.completions)} of {len(reads)} done"
                 before = ctx.get(self.unit.event_toggle)
+                self._is_selected = ctx.get(self.unit.controller.phy.ce_n) != self._no_way
                 await ctx.tick()
                 self.edges.append(edge)
                 if ctx.get(self.unit.event_toggle) != before:
@@ -98,6 +101,7 @@ class UnitBench:
         target = min(at for at in (wake, *inputs) if at is not None)
         assert target != NEVER, f"all asleep at edge {edge}, {len(self.completions)} done"
         if target > edge:
+            assert not self._is_selected, "dies and checker must have seen CE# high"
             self._set_inputs(ctx, target)
         return max(edge, target)
 

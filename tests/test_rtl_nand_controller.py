@@ -293,7 +293,12 @@ async def play(ctx, harness, part, reads, stalls, slots, limit=20_000):
                 at = edge + 200 + stalls.randint(1, 300)
                 place = (int(begin.way), int(begin.lun), int(begin.row), int(begin.number))
                 answers.setdefault(at, []).append(place)
+        is_quiet = ctx.get(controller.quiet) and ctx.get(controller.wake_edge) > edge
+        counters = ctx.get(controller.counters.as_value())
         await ctx.tick()
+        if is_quiet:
+            assert ctx.get(controller.quiet), "quiet lasts until an input or wake_edge"
+            assert ctx.get(controller.counters.as_value()) == counters
         if take:
             ctx.set(controller.landing_ready, ctx.get(controller.landing_ready) & ~take)
         if took:

@@ -135,7 +135,12 @@ def test_stopped_clock_changes_nothing(channel):
     assert len(stopped.edges) < 0.9 * stopped.edges[-1]
 
 
-@pytest.mark.slow
+def test_short_turn_round():
+    """Where tRHW is over early, the bus still waits for the status byte before it decides."""
+    part = replace(TINY_TWO_LUNS, t_rhw_ps=10_000, t_rpst_ps=10_000)
+    play(part, 2, random_reads(6, part, 2, count=8))
+
+
 def test_every_kind_of_waiting_is_reached():
     """A slow taker of landed data, one slot: ties, conflicts, pending commands, full landing."""
     reads = saturating_reads(TINY_TWO_LUNS, 2, rounds=2)
