@@ -17,7 +17,15 @@ from cosim.host_memory import HostMemory
 from cosim.kernel import CausalResource, Kernel
 from rtl.contract.kernel import P2P_BASE, BusError, Cause
 
-__all__ = ["CardMemory", "DevicePort", "Direction", "HostPort", "LinkParameters", "PcieLink"]
+__all__ = [
+    "CardMemory",
+    "DevicePort",
+    "Direction",
+    "HostPort",
+    "LinkParameters",
+    "PcieLink",
+    "WireParameters",
+]
 
 PS_PER_SECOND = 10**12
 DOORBELL_BYTES = 4
@@ -26,8 +34,8 @@ INTERRUPT_BYTES = 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class LinkParameters:
-    """One PCIe link, alike in both directions; the values, with sources, are in platform files.
+class WireParameters:
+    """A PCIe link for posted writes; the values, with sources, are in platform files.
 
     Raises
     ------
@@ -43,10 +51,6 @@ class LinkParameters:
     """Of a write packet."""
     header_bytes: int
     """Framing, sequence number, header and CRC of any packet."""
-    read_request_bytes: int
-    """Most bytes that one read request asks for."""
-    read_completion_bytes: int
-    """Payload of one completion packet of a read."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -64,6 +68,16 @@ class LinkParameters:
     def write_overhead(self, length: int) -> int:
         """Header bytes of a write of ``length`` bytes."""
         return -(-length // self.max_payload_bytes) * self.header_bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkParameters(WireParameters):
+    """A PCIe link across which a device also reads."""
+
+    read_request_bytes: int
+    """Most bytes that one read request asks for."""
+    read_completion_bytes: int
+    """Payload of one completion packet of a read."""
 
     def request_overhead(self, length: int) -> int:
         """Bytes of the read requests for ``length`` bytes, all of them headers."""
@@ -90,7 +104,7 @@ class Direction:
     def __init__(
         self,
         kernel: Kernel,
-        parameters: LinkParameters,
+        parameters: WireParameters,
         link: str,
         name: str,
         *,
@@ -145,7 +159,7 @@ class Direction:
 class PcieLink:
     """A full-duplex link; ``up`` leads to the host, ``down`` to the device."""
 
-    def __init__(self, kernel: Kernel, name: str, parameters: LinkParameters) -> None:
+    def __init__(self, kernel: Kernel, name: str, parameters: WireParameters) -> None:
         self.up = Direction(kernel, parameters, name, f"{name}.up")
         self.down = Direction(kernel, parameters, name, f"{name}.down")
 
@@ -171,7 +185,7 @@ class DevicePort:
     Parameters
     ----------
     link : PcieLink
-        Between SSD and host.
+        Between SSD and host, of :class:`LinkParameters`.
     memory : HostMemory
         Below ``P2P_BASE``.
     peer : Direction, optional
@@ -191,12 +205,15 @@ class DevicePort:
     ) -> None:
         if (peer is None) != (card is None):
             raise ValueError("peer and card must be given together, not one of them alone")
+        if not isinstance(link.up.parameters, LinkParameters):
+            raise ValueError(f"link must have LinkParameters, not {link.up.parameters!r}")
         self.doorbells = simpy.Store(kernel.env)
         """Doorbell writes that have arrived."""
         self.interrupts = simpy.Store(kernel.env)
         """Interrupts that have reached the host."""
         self._kernel = kernel
         self._link = link
+        self._reads = link.up.parameters
         self._memory = memory
         self._peer = peer
         self._card = card
@@ -207,11 +224,11 @@ class DevicePort:
         _check_length(length)
         self._memory.check(address, length)
         up, down = self._link.up, self._link.down
-        asked = up.parameters.request_overhead(length)
+        asked = self._reads.request_overhead(length)
         cause = yield from up.occupy(0, asked, cause, request=request, kind=kind)
         cause = yield from up.fly(cause, request=request, kind=kind)
         data = self._memory.load(address, length)
-        overhead = down.parameters.completion_overhead(length)
+        overhead = self._reads.completion_overhead(length)
         cause = yield from down.occupy(length, overhead, cause, request=request, kind=kind)
         cause = yield from down.fly(cause, request=request, kind=kind)
         return data, cause

@@ -13,6 +13,7 @@ from cosim.config.build import (
     page_layout,
     period_ps,
     striping,
+    wire_parameters,
 )
 from cosim.config.load import default_platforms, load_config
 from cosim.config.platform import Constant, constants
@@ -69,7 +70,7 @@ def parameters(loaded):
         nand_part(ssd), page_layout(ssd), (code.m, code.t, code.chunk_bytes), striping(ssd),
         bus_phases(ssd), period_ps(ssd.flash.clock.value), link_parameters(ssd.pcie),
         repr(firmware), cores, dict(firmware.binding), period_ps(fpga.clock.value),
-        dram_times(fpga), link_parameters(fpga.p2p), link_parameters(fpga.pcie), host_costs(host),
+        dram_times(fpga), wire_parameters(fpga.p2p), wire_parameters(fpga.pcie), host_costs(host),
     )  # fmt: skip
 
 

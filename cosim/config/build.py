@@ -2,13 +2,22 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import Any
 
 from cosim.config.model import Platforms, System
-from cosim.config.platform import Constant, Core, FpgaPlatform, HostPlatform, Link, SsdPlatform
+from cosim.config.platform import (
+    Constant,
+    Core,
+    FpgaPlatform,
+    HostPlatform,
+    Link,
+    ReadLink,
+    SsdPlatform,
+)
 from cosim.config.quantities import FREQUENCY, format_quantity
 from cosim.errors import UserError
-from cosim.links import LinkParameters
+from cosim.links import LinkParameters, WireParameters
 from firmware_model.parameters import (
     CoreParameters,
     DmaParameters,
@@ -35,6 +44,7 @@ __all__ = [
     "page_layout",
     "period_ps",
     "striping",
+    "wire_parameters",
 ]
 
 
@@ -120,13 +130,20 @@ def striping(ssd: SsdPlatform) -> Striping:
     )
 
 
-def link_parameters(link: Link) -> LinkParameters:
-    """Parameters of one PCIe link."""
-    return LinkParameters(
+def wire_parameters(link: Link) -> WireParameters:
+    """Parameters of a PCIe link across which data is written."""
+    return WireParameters(
         bytes_per_second=link.rate.value,
         latency_ps=link.latency.value,
         max_payload_bytes=link.max_payload.value,
         header_bytes=link.header.value,
+    )
+
+
+def link_parameters(link: ReadLink) -> LinkParameters:
+    """Parameters of a PCIe link across which the device also reads."""
+    return LinkParameters(
+        **asdict(wire_parameters(link)),
         read_request_bytes=link.max_read_request.value,
         read_completion_bytes=link.read_completion.value,
     )
@@ -216,8 +233,8 @@ def check_platforms(platforms: Platforms, systems: tuple[System, ...]) -> None:
     with _naming("fpga"):
         period_ps(fpga.clock.value)
         dram_times(fpga)
-        link_parameters(fpga.p2p)
-        link_parameters(fpga.pcie)
+        wire_parameters(fpga.p2p)
+        wire_parameters(fpga.pcie)
     with _naming("host"):
         host_costs(platforms.host)
 

@@ -24,6 +24,7 @@ __all__ = [
     "Mark",
     "Nand",
     "Platform",
+    "ReadLink",
     "SsdPlatform",
     "constants",
 ]
@@ -189,7 +190,7 @@ class DmaEngine(Part):
 
 
 class Link(Part):
-    """One PCIe link, alike in both directions."""
+    """One PCIe link, alike in both directions, across which data is written."""
 
     rate: Constant[Bandwidth]
     """On the wire after line coding, headers included."""
@@ -197,6 +198,11 @@ class Link(Part):
     max_payload: Constant[Size]
     header: Constant[Size]
     """Framing, sequence number, header and CRC of a transaction-layer packet."""
+
+
+class ReadLink(Link):
+    """One PCIe link across which the device also reads."""
+
     max_read_request: Constant[Size]
     read_completion: Constant[Size]
     """Payload of one completion packet of a read."""
@@ -230,7 +236,7 @@ class SsdPlatform(_Device):
     nvme: Nvme
     dma: DmaEngine
     dram_rate: Constant[Bandwidth]
-    pcie: Link
+    pcie: ReadLink
 
 
 class FpgaDram(Part):

@@ -13,6 +13,7 @@ from cosim.config.build import (
     page_layout,
     period_ps,
     striping,
+    wire_parameters,
 )
 from cosim.config.model import FirmwareCsd, FpgaCsd, Platforms, System
 from cosim.engines.hdl import HdlEngine
@@ -222,9 +223,9 @@ class _Card:
         )
         # Blocks for the card leave the SSD by the port by which completions leave for the host.
         self.peer = Direction(
-            kernel, link_parameters(fpga.p2p), "pcie.p2p", "pcie.p2p", shares=ssd.up
+            kernel, wire_parameters(fpga.p2p), "pcie.p2p", "pcie.p2p", shares=ssd.up
         )
-        link = PcieLink(kernel, "pcie.fpga", link_parameters(fpga.pcie))
+        link = PcieLink(kernel, "pcie.fpga", wire_parameters(fpga.pcie))
         self.port = FpgaPort(kernel, link, gather, self.window, launch_ps=fpga.kernel_launch.value)
 
 
