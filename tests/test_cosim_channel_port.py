@@ -181,6 +181,14 @@ def test_answers_of_luns_do_not_disturb_each_other(bench):
     assert bench.engine.boxes[4, "array_done"].value == 0x1FF << 48 | 0x101
 
 
+def test_each_answer_to_a_lun_changes_its_toggle(bench):
+    for edge, number in ((124, 1), (10_000, 2)):
+        bench.read()
+        bench.event(4, edge, begin_valid=1, begin=BEGIN | {"number": number})
+    bench.kernel.env.run(200_000_000)
+    assert bench.engine.boxes[4, "array_done"].history == [0x101 << 32, 0x002 << 32]
+
+
 def test_the_spans_of_a_read_own_all_of_its_time(bench):
     read = bench.read()
     value = finish(bench, read)

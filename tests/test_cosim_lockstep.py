@@ -86,7 +86,12 @@ def test_rtl_comes_first_at_equal_times_in_the_order_of_units():
 def test_rtl_comes_before_a_process_that_starts_at_the_same_time():
     # The start of a process is urgent in SimPy; the RTL is more so.
     kernel, _, lockstep, log = start([(BOOT_PS, 0, 4)])
-    run(lockstep, at(kernel, log, BOOT_PS, "a"))
+
+    def act():
+        log.append(("kernel", int(kernel.env.now), "start"))
+        yield kernel.env.timeout(1)
+
+    run(lockstep, kernel.env.process(act()))
     assert [entry[0] for entry in log] == ["rtl", "kernel"]
 
 
