@@ -15,7 +15,7 @@ __all__ = ["HdlEngine", "Mailbox"]
 _NO_DELAY = 3  # cocotb's code for a write that takes effect at once
 _TIME_BITS = 64
 _NEVER = (1 << _TIME_BITS) - 1
-_STRIDE_PS = 1_000_000  # how far to run when only the RTL can tell what comes next; even
+_STRIDE_PS = 100_000_000  # how far to run when only the RTL can tell what comes next; even
 _PATIENCE_PS = 10_000_000_000  # far more than any burst or poll takes
 _INT_BITS = 31  # values that the VPI takes and gives as a plain integer
 

@@ -46,8 +46,8 @@ def run_job(
 
     ``job`` is anything that JSON carries. The function writes its results itself. ``folder`` gets
     the job, the simulator's log, and the waves of a build that has them (``build.waves_name``).
-    Another ``module`` of cocotb tests may be named instead of the entry that calls ``function``, and the
-    one ``test`` of it that is to run.
+    Another ``module`` of cocotb tests may be named instead of the entry that calls ``function``,
+    and the one ``test`` of it that is to run.
 
     Raises
     ------
