@@ -1,0 +1,129 @@
+"""How long each step of one request lasts, by the platform's times: worked out apart from the code.
+
+A formula gives the part of a step that depends on times; the rest (instructions, bytes on links,
+registers between two clocks) is no constant's doing. ``c`` maps key paths to picoseconds.
+"""
+
+from math import ceil
+
+from firmware_model.cost_table import load_costs
+
+__all__ = ["FORMULAS", "bus_clocks"]
+
+FLASH_PERIOD_PS = 10_000
+CORE_PERIOD_PS = 1_000
+DRAM_WORD_BYTES = 64
+DDR_BYTES = 2
+
+LOADS = {name: cost.loads for name, cost in load_costs().routines.items()}
+COUNTS = {
+    "body_parse": {"target": 1, "list": 1, "position": 1},
+    "gather": {"id": 1, "word": 1},
+    "segment_list": {"segment": 1},
+    "block_io": {"piece": 1},
+}
+"""What a routine's cost depends on, for one id of one list."""
+
+
+def bus_clocks(c, data_bytes=0):
+    """Clocks of the flash stages around one page of ``data_bytes``, by the ONFI waveforms.
+
+    A bus cycle is WE# low, then high. 00h to 30h and 05h to E0h are seven of them, 78h with its row
+    is four. A poll, k poll periods after the first one, finds the LUN ready if its status is driven
+    after the array's time.
+    """
+    t = {
+        key.rpartition(".")[2]: -(-value // FLASH_PERIOD_PS)
+        for key, value in c.items()
+        if key.startswith("ssd.nand.")
+    }
+    low = max(t["t_wp"], t["t_cals"])
+    high = max(t["t_wh"], t["t_cah"], t["t_wc"] - low)
+    last_high = max(high, t["t_ch"])
+    select = max(1, t["t_cs"] - low)
+    seven = 6 * (low + high) + low
+    four = 3 * (low + high) + low
+    status = select + four + max(t["t_whr"], last_high + 1) + t["t_rpre"]
+    busy_until = t["t_wb"] + t["t_r"]
+    poll = t["poll_first"]
+    while poll + status < busy_until:
+        poll += t["poll_period"]
+    hold = max(t["t_rpst"], t["t_ch"], t["t_dqsre"])
+    since_select = select + seven
+    return {
+        "flash.queue": select,
+        "flash.command": seven + t["t_wb"],
+        "flash.sense": t["t_r"],
+        "flash.poll": poll + status + t["t_dqsre"] - busy_until,
+        # From the status byte's arrival: CE# rises after the hold, the bus turns round, 05h.
+        "flash.bus-wait": max(hold + 1, t["t_rhw"] - select - 1) - t["t_dqsre"] + select,
+        "flash.transfer": (
+            seven
+            + max(t["t_ccs"], t["t_rr"] - since_select, last_high + 1)
+            + t["t_rpre"]
+            + data_bytes // DDR_BYTES
+            + t["t_dqsre"]
+        ),
+    }
+
+
+def _bus(c, segment):
+    span = segment.span
+    clocks = bus_clocks(c, span.payload_bytes + span.overhead_bytes)
+    return clocks[span.stage] * FLASH_PERIOD_PS
+
+
+def _staging(c, segment):
+    """Words go into one row, which takes the place of another one but for the very first."""
+    beats = segment.span.payload_bytes // DRAM_WORD_BYTES
+    is_block = beats > 1
+    opened = c["fpga.dram.t_rcd"] + (0 if is_block else c["fpga.dram.t_rp"])
+    data = c["fpga.dram.t_cwl"] + beats * c["fpga.dram.t_beat"]
+    return opened + data + c["fpga.dram.t_controller"]
+
+
+def _gather(c, segment):
+    """Descriptor, position and id, one after the other, each in a row that must be opened."""
+    one = ("t_rp", "t_rcd", "t_cl", "t_beat", "t_controller")
+    return 3 * sum(c[f"fpga.dram.{name}"] for name in one)
+
+
+def _firmware(c, segment):
+    """Loads of the routine, each as long as its core waits for what it touches."""
+    routine = segment.span.stage.removeprefix("firmware.")
+    total = 0
+    for place, form in LOADS[routine].items():
+        latency_ps = c[f"ssd.firmware.cores.{segment.span.unit}.loads.{place}"]
+        cycles = -(-latency_ps // CORE_PERIOD_PS)
+        total += ceil(form(COUNTS.get(routine, {}))) * cycles * CORE_PERIOD_PS
+    return total
+
+
+def _sum(*keys):
+    return lambda c, segment: sum(c[key] for key in keys)
+
+
+FORMULAS = {
+    "flash.queue": _bus,
+    "flash.command": _bus,
+    "flash.sense": _bus,
+    "flash.poll": _bus,
+    "flash.bus-wait": _bus,
+    "flash.transfer": _bus,
+    "gather.stage": _staging,
+    "gather.first-word": _gather,
+    "dma.setup": _sum("ssd.dma.setup"),
+    "pcie.ssd.latency": _sum("ssd.pcie.latency"),
+    "pcie.fpga.latency": _sum("fpga.pcie.latency"),
+    "pcie.p2p.latency": _sum("fpga.p2p.latency"),
+    "fpga.launch": _sum("fpga.kernel_launch"),
+    "host.submit": _sum("host.submit"),
+    "host.interrupt": _sum("host.interrupt"),
+    "host.complete": _sum("host.complete"),
+    "host.draw": _sum("host.key", "host.draw"),
+    "host.build": _sum("host.build_target"),
+    "host.map": _sum("host.map_block"),
+    "host.parse": _sum("host.parse_target", "host.parse_id"),
+    **{f"firmware.{routine}": _firmware for routine in LOADS},
+}
+"""By stage: picoseconds of one segment, from the constants and what the segment moves."""
