@@ -20,6 +20,8 @@ class Kernel:
     def __init__(self) -> None:
         self.env = simpy.Environment(initial_time=BOOT_PS)
         self.spans = SpanLog()
+        self.resources: list[CausalResource] = []
+        """All that were made on this kernel."""
 
     def reserve(self) -> int:
         return self.spans.reserve()
@@ -76,6 +78,7 @@ class CausalResource:
         self.name = name
         self.waits = 0
         """Users that had to wait: an arbitration happened."""
+        kernel.resources.append(self)
         self._kernel = kernel
         self._resource = simpy.Resource(kernel.env, capacity)
         self._released = Cause(-1, NO_CAUSE)

@@ -66,6 +66,10 @@ class LockStep:
 
     def __init__(self, kernel: Kernel, engine: Engine) -> None:
         self.kernel = kernel
+        self.rtl_ties = 0
+        """Edges at which several units had something to say."""
+        self.kernel_ties = 0
+        """Edges of such news at which something was due in the kernel, too."""
         self._engine = engine
         self._deliver: dict[int, Callable[[Report], None]] = {}
         self._waiting: list[Callable[[], Sequence[str]]] = []
@@ -104,6 +108,8 @@ class LockStep:
             for report in reports:
                 RtlEvent(env, report, self._deliver[report.unit])
             if reports:
+                self.rtl_ties += len(reports) > 1
+                self.kernel_ties += now_ps == reports[0].edge_ps
                 now_ps = reports[0].edge_ps
             if now_ps is None:
                 raise Deadlock(self._describe())

@@ -24,12 +24,7 @@ __all__ = ["ContentSource", "FlashMedium", "IdArray", "UnwrittenPage"]
 class UnwrittenPage(Exception):
     """A die was told to sense a page that holds no data."""
 
-    def __init__(self, place: PhysicalPage) -> None:
-        self.place = place
-        super().__init__(
-            f"Flash page at channel {place.channel}, way {place.way}, LUN {place.lun}, "
-            f"row {place.row} must be written before it is read"
-        )
+    # Made with its message only: SimPy makes the exceptions that leave it again from their args.
 
 
 class ContentSource(Protocol):
@@ -217,7 +212,10 @@ class FlashMedium:
         page: int = self.striping.logical(*place)
         index = bisect_right(self._extents, page, key=lambda extent: extent.first_page) - 1
         if index < 0 or page >= self._extents[index].first_page + self._extents[index].pages:
-            raise UnwrittenPage(place)
+            raise UnwrittenPage(
+                f"Flash page at channel {place.channel}, way {place.way}, LUN {place.lun}, "
+                f"row {place.row} must be written before it is read"
+            )
         return page, self._extents[index]
 
     def _build(self, page: int, extent: _Extent) -> bytes:

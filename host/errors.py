@@ -41,10 +41,14 @@ class NvmeError(DeviceError):
     """
 
     def __init__(self, status: int, name: str, command: str) -> None:
-        super().__init__(f"{command} must end with SUCCESS, not {name} ({status:#05x})")
+        # All of it in args: SimPy makes the exceptions that leave it again from them.
+        super().__init__(status, name, command)
         self.status = status
         self.name = name
         self.command = command
+
+    def __str__(self) -> str:
+        return f"{self.command} must end with SUCCESS, not {self.name} ({self.status:#05x})"
 
 
 class FpgaError(DeviceError):

@@ -95,6 +95,11 @@ class FpgaCsdHost:
         self._kernel = kernel
         self._in_flight = Slots(kernel, parameters.reads_in_flight, "reads_in_flight")
 
+    @property
+    def read_waits(self) -> int:
+        """Reads that found ``reads_in_flight`` others outstanding."""
+        return self._in_flight.waits
+
     def sample(self, batch: MiniBatch, cause: Cause) -> Generator[Any, Any, tuple[Subgraph, Cause]]:
         """Sample all hops of a mini-batch; ``cause`` (now) started it.
 

@@ -64,6 +64,8 @@ class Machine:
         The host's queue pair.
     host : FirmwareCsdHost or FpgaCsdHost
         Samples mini-batches.
+    gather : GatherPort, optional
+        The gather unit, where the system has an FPGA card.
     """
 
     platforms: Platforms
@@ -77,6 +79,7 @@ class Machine:
     device: Device
     driver: NvmeDriver
     host: FirmwareCsdHost | FpgaCsdHost
+    gather: GatherPort | None
     subgraphs: list[Subgraph] = field(default_factory=list)
     batches: list[BatchResult] = field(default_factory=list)
 
@@ -151,6 +154,7 @@ class Machine:
             device=device,
             driver=driver,
             host=host,
+            gather=None if card is None else card.gather,
         )
 
     async def do(self, process: Generator[Any, Any, Any]) -> Any:
@@ -174,15 +178,25 @@ class Machine:
         )
 
     def counters(self) -> dict[str, int]:
-        """Every count that firmware, driver, medium and RTL kept, by name."""
+        """Every count that host, firmware, kernel and RTL kept, by name."""
         counts = {f"firmware.{name}": count for name, count in self.device.counts().items()}
         counts["driver.submitted"] = self.driver.submitted
         counts["driver.interrupts"] = self.driver.interrupts
         counts["driver.full_waits"] = self.driver.full_waits
         counts["medium.sensed"] = self.medium.sensed
+        counts["lockstep.rtl_ties"] = self.lockstep.rtl_ties
+        counts["lockstep.kernel_ties"] = self.lockstep.kernel_ties
+        counts["channel.hand_over_waits"] = self.flash.hand_over_waits
+        for resource in self.kernel.resources:
+            counts[f"{resource.name}.waits"] = resource.waits
         if isinstance(self.host, FpgaCsdHost):
             counts["host.reads"] = self.host.reads
+            counts["host.read_waits"] = self.host.read_waits
             counts["host.rounds"] = self.host.rounds
+        if self.gather is not None:
+            counts["gather.stage_waits"] = self.gather.stage_waits
+            counts["gather.launch_waits"] = self.gather.launch_waits
+            counts["gather.hand_over_waits"] = self.gather.hand_over_waits
         return counts | unit_counters(self.engine)
 
     def _work(self, on_batch: Callable[[], None]) -> Generator[Any, Any, None]:
@@ -207,7 +221,7 @@ class _Card:
         ssd: PcieLink,
     ) -> None:
         fpga = platforms.fpga
-        gather = GatherPort(
+        self.gather = gather = GatherPort(
             lockstep,
             engine,
             unit=len(engine.units) - 1,

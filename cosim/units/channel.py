@@ -155,6 +155,11 @@ class ChannelPort:
         self._channel_of = {unit: channel for channel, unit in enumerate(units)}
         lockstep.attach(units, self._deliver, self._outstanding)
 
+    @property
+    def hand_over_waits(self) -> int:
+        """Commands that came in the same clock period as another one of their channel."""
+        return sum(state.over.delayed for state in self._channels)
+
     def read(
         self,
         channel: int,

@@ -109,6 +109,11 @@ class GatherPort:
         self._launch_queue: deque[_Launch] = deque()
         lockstep.attach([unit], self._deliver, self._outstanding)
 
+    @property
+    def hand_over_waits(self) -> int:
+        """Staging requests and launches that came in the same clock period as another one."""
+        return self._stage_over.delayed + self._launch_over.delayed
+
     def stage(self, address: int, data: bytes, cause: Cause, *, request: int = 0) -> Any:
         """Write ``data`` (at most a slot) to DRAM; the event's value is the Cause of its end."""
         if not 0 < len(data) <= self._slot_bytes:
