@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 
+import numpy as np
 import yaml
 
 from cosim.config.load import load_config
@@ -16,9 +17,14 @@ from cosim.results import SystemResult, load_system
 from cosim.spans import critical_path, stage_totals
 from cosim.systems.design import machine_design
 from cosim.systems.inputs import load_inputs
+from host.formats.load import load_graph
+from host.formats.npz import write_npz
+from host.trace import MiniBatch, Trace
+from tests.host_scenarios import random_graph
 
 ROOT = Path(__file__).parents[1]
 SMALL = ROOT / "examples" / "quickstart-small.yaml"
+HUB = 1_250
 TIME_LIMIT_S = 600
 
 
@@ -60,21 +66,66 @@ def configuration(**changes):
     return document
 
 
-def run(system, simulator, document=None, *, flips=(), tmp_path=None):
-    """Run ``system`` of a configuration; equal runs are made once a session."""
-    text = yaml.safe_dump(configuration() if document is None else document, sort_keys=True)
-    return _run(system, Simulator(simulator), text, tuple(flips))
+def hub_configuration(*, fan_outs=(3, 2), **changes):
+    """The small example on other lists: a hub (twice), those beside it on flash, an empty one."""
+    folder = _hub_folder()
+    graph = hub_graph()
+    targets = np.array([HUB, *range(HUB - 2, HUB + 3), 0, 1], dtype=np.uint32)
+    trace = Trace(graph.sha256, (MiniBatch(0, targets, tuple(fan_outs), seed=4),))
+    file = folder / f"{trace.sha256}.json"
+    trace.save(file)
+    fixed = {"run__graph__file": graph.name, "run__trace": {"file": str(file)}}
+    return configuration(**{**fixed, **changes})
 
 
 @cache
-def _run(system, simulator, text, flips):
+def _hub_folder():
+    return Path(mkdtemp(prefix="csd-cosim-graph-"))
+
+
+@cache
+def hub_graph():
+    """Graph of 2,500 nodes; the list of node HUB fills several pages."""
+    path = _hub_folder() / "hub.npz"
+    write_npz(path, random_graph(nodes=2 * HUB, hub=3_000))
+    return load_graph(path, direction="out").graph
+
+
+def systems(firmware=None, fpga=None):
+    """The two systems of the small example, with keys of each changed."""
+    one, other = configuration()["systems"]
+    return [{**one, **(firmware or {})}, {**other, **(fpga or {})}]
+
+
+def run(system, simulator, document=None, *, flips=(), blind=False):
+    """Run ``system`` of a configuration; equal runs are made once a session.
+
+    ``flips`` are (logical page, bit) of cells that read wrong; ``blind`` takes the neighbour ids
+    away from the host once the flash is loaded.
+    """
+    text = as_text(document)
+    return _run(system, Simulator(simulator), text, tuple(flips), blind)
+
+
+def run_function(name, system, simulator, text, **more):
+    """Call a function of ``tests.benches.system_job`` in the simulator; returns its folder."""
     folder = Path(mkdtemp(prefix="csd-cosim-system-"))
     config = folder / "config.yaml"
     config.write_text(text)
-    loaded = load_config(config)
-    built = build(machine_design(loaded.platforms), simulator)
-    job = {"config": str(config), "system": system, "folder": str(folder), "flips": flips}
-    run_job(built, "tests.benches.system_job:run", job, folder, time_limit_s=TIME_LIMIT_S)
+    built = build(machine_design(load_config(config).platforms), Simulator(simulator))
+    job = {"config": str(config), "system": system, "folder": str(folder), **more}
+    function = f"tests.benches.system_job:{name}"
+    run_job(built, function, job, folder, time_limit_s=TIME_LIMIT_S)
+    return folder
+
+
+def as_text(document=None):
+    return yaml.safe_dump(configuration() if document is None else document, sort_keys=True)
+
+
+@cache
+def _run(system, simulator, text, flips, blind):
+    folder = run_function("run", system, simulator, text, flips=flips, blind=blind)
     raw = json.loads((folder / "subgraphs.json").read_text())
     subgraphs = tuple(tuple(bytes.fromhex(hop) for hop in batch) for batch in raw)
     return Outcome(load_system(folder), subgraphs)
@@ -84,12 +135,16 @@ def _run(system, simulator, text, flips):
 def _reference(text):
     folder = Path(mkdtemp(prefix="csd-cosim-reference-"))
     (folder / "config.yaml").write_text(text)
-    graphs = load_inputs(load_config(folder / "config.yaml")).reference
+    return result_bytes(load_inputs(load_config(folder / "config.yaml")).reference)
+
+
+def result_bytes(subgraphs):
+    """Per mini-batch and hop the bytes of the result."""
     return tuple(
-        tuple(graph.result_bytes(hop) for hop in range(len(graph.hops))) for graph in graphs
+        tuple(graph.result_bytes(hop) for hop in range(len(graph.hops))) for graph in subgraphs
     )
 
 
 def reference(document=None):
     """What every system must return: per mini-batch and hop the bytes of the result."""
-    return _reference(yaml.safe_dump(configuration() if document is None else document))
+    return _reference(as_text(document))

@@ -2,31 +2,104 @@
 
 import json
 from pathlib import Path
+from unittest.mock import patch
 
 from cosim.config.load import load_config
+from cosim.medium import IdArray
 from cosim.results import save_system
 from cosim.systems.inputs import load_inputs
 from cosim.systems.machine import Machine
+from rtl.contract.codec import pack
+from rtl.contract.gather import DESCRIPTOR_MAGIC, GatherDescriptor, GatherMode
+from rtl.contract.kernel import latest
 
 
-async def run(dut, job):
-    """Run the job's system, its flash cells tweaked; leave its result and its subgraphs."""
-    folder = Path(job["folder"])
+class BlindGraph:
+    """A graph as a host has it: where the lists lie, and not what is in them."""
+
+    def __init__(self, graph):
+        self.indptr = graph.indptr
+        self.nodes = graph.nodes
+
+    @property
+    def indices(self):
+        raise AssertionError("Neighbour ids must come from flash, not from the host's graph")
+
+
+async def start(dut, job):
     loaded = load_config(job["config"])
     system = next(s for s in loaded.config.systems if s.name == job["system"])
-    machine = await Machine.start(
+    return await Machine.start(
         dut,
         loaded.platforms,
         system,
         load_inputs(loaded),
         stop_clocks=loaded.config.engine.stop_clocks,
     )
+
+
+async def run(dut, job):
+    """Run the job's system, tweaked as it says; leave its result and its subgraphs."""
+    folder = Path(job["folder"])
+    machine = await start(dut, job)
     for page, bit in job["flips"]:
         machine.medium.flip_bit(*machine.medium.striping.physical(page), bit)
-    result = await machine.run()
-    save_system(result, folder)
+    if job["blind"]:
+        machine.host.graph = BlindGraph(machine.inputs.graph)
+    save_system(await machine.run(), folder)
     subgraphs = [
         [graph.result_bytes(hop).hex() for hop in range(len(graph.hops))]
         for graph in machine.subgraphs
     ]
     (folder / "subgraphs.json").write_text(json.dumps(subgraphs))
+
+
+async def run_unwritten(dut, job):
+    """Run a system whose firmware takes more pages for written than the flash cells hold."""
+
+    def half(ids, id_bytes):
+        return IdArray(ids[: len(ids) // 2], id_bytes)
+
+    with patch("cosim.systems.machine.IdArray", half):
+        machine = await start(dut, job)
+    layout = machine.device.parameters.layout
+    pages = -(-machine.inputs.edge_bytes // layout.page_bytes)
+    written = -(-(machine.inputs.edge_bytes // 2) // layout.page_bytes)
+    machine.device.load_extent(written, pages - written)
+    await machine.run()
+
+
+async def run_two_workers(dut, job):
+    """Two launches and a copy on one FPGA card at once; leaves the counters."""
+    machine = await start(dut, job)
+    kernel, card = machine.kernel, machine.host.card
+    base = card.window_bytes // 2
+    fields = {"mode": GatherMode.DRAW, "id_log2": 3, "fan_out": 64, "degree": 4096}
+    descriptor = pack(GatherDescriptor, magic=DESCRIPTOR_MAGIC, **fields)
+
+    def together(*flows):
+        processes = [kernel.env.process(flow) for flow in flows]
+        yield kernel.env.all_of(processes)
+        return [process.value for process in processes]
+
+    def work():
+        cause = kernel.origin("host-cpu", "host.start")
+        cause = yield from card.write(0, bytes(8 * fields["degree"]), cause)
+        cause = yield from card.write(base, 2 * descriptor, cause)
+        *launches, copied = yield from together(
+            card.launch(base, 2, cause),
+            card.launch(base, 2, cause),
+            card.write(base + 4096, bytes(64 << 10), cause),
+        )
+        cause = latest([copied, *(launch[2] for launch in launches)])
+        yield from together(*(card.fetch(results, cause) for _, results, _ in launches))
+
+    await machine.do(work())
+    (Path(job["folder"]) / "counters.json").write_text(json.dumps(machine.counters()))
+
+
+async def run_refused(dut, job):
+    """Run a system whose host writes a magic that no device knows."""
+    with patch("host.ns_config.MAGIC", 0):
+        machine = await start(dut, job)
+        await machine.run()
