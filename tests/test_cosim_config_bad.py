@@ -152,7 +152,19 @@ BAD = [
     ),
     (
         ('ssd.nand.t_r: "25 us"', 'ssd.flash.rate: "300 MT/s"'),
-        "platform ssd: flash.rate must be 1, 2 or 4 times flash.clock, not 3 times",
+        "platform ssd: flash.rate must be 1 or 2 times flash.clock, not 3 times",
+    ),
+    (
+        ('ssd.nand.t_r: "25 us"', 'ssd.flash.rate: "400 MT/s"'),
+        "platform ssd: flash.rate must be 1 or 2 times flash.clock, not 4 times",
+    ),
+    (
+        ('ssd.nand.t_r: "25 us"', 'ssd.page_format.lba: "1 KiB"'),
+        "platform ssd: lba_bytes must be 512 or 4096, not 1024",
+    ),
+    (
+        ('ssd.nand.t_r: "25 us"', 'fpga.window: "10 KiB"'),
+        ("platform fpga: window_bytes must be at least 12288 in whole pages of 4096, not 10240"),
     ),
     (
         ('ssd.nand.t_r: "25 us"', "ssd.firmware.binding.gather: core7"),

@@ -26,6 +26,8 @@ from firmware_model.parameters import (
     Task,
 )
 from host.costs import HostCosts
+from host.ns_config import Placement
+from host.window import WindowLayout
 from rtl.contract.bch import BchCode
 from rtl.contract.dram import DramTimes
 from rtl.contract.nand_part import NandPart
@@ -71,13 +73,11 @@ def bus_phases(ssd: SsdPlatform) -> int:
     Raises
     ------
     ValueError
-        If they are not 1, 2 or 4.
+        If they are not 1 or 2: no die drives more bytes in a clock.
     """
     rate, clock = ssd.flash.rate.value, ssd.flash.clock.value
-    if rate not in (clock, 2 * clock, 4 * clock):
-        raise ValueError(
-            f"flash.rate must be 1, 2 or 4 times flash.clock, not {rate / clock:g} times"
-        )
+    if rate not in (clock, 2 * clock):
+        raise ValueError(f"flash.rate must be 1 or 2 times flash.clock, not {rate / clock:g} times")
     return rate // clock
 
 
@@ -227,6 +227,7 @@ def check_platforms(platforms: Platforms, systems: tuple[System, ...]) -> None:
         bus_phases(ssd)
         period_ps(ssd.flash.clock.value)
         link_parameters(ssd.pcie)
+        Placement(lba_bytes=ssd.page_format.lba.value)
         for system in systems:
             # The page buffer's share is of a graph that is not known here; any one will do.
             firmware_parameters(ssd, system, 1 << 62)
@@ -235,6 +236,7 @@ def check_platforms(platforms: Platforms, systems: tuple[System, ...]) -> None:
         dram_times(fpga)
         wire_parameters(fpga.p2p)
         wire_parameters(fpga.pcie)
+        WindowLayout(fpga.window.value)
     with _naming("host"):
         host_costs(platforms.host)
 
