@@ -180,7 +180,10 @@ class DevicePort:
     """The PCIe world as the SSD sees it; see ``rtl.contract.kernel.DevicePort``.
 
     An address is checked before anything is sent, so that a :exc:`BusError` costs no time. A read
-    sends all of its requests, then its completions come down in one piece.
+    sends all of its requests, then its completions come down in one piece. The SSD knows of a
+    posted write only that it has left; that completion entries follow data, and interrupts follow
+    entries, is the link's order. Data for the card goes another way, so the SSD waits for the card's
+    acknowledgement (a read of no length behind the data) before it completes the command.
 
     Parameters
     ----------
@@ -210,7 +213,9 @@ class DevicePort:
         self.doorbells = simpy.Store(kernel.env)
         """Doorbell writes that have arrived."""
         self.interrupts = simpy.Store(kernel.env)
-        """Interrupts that have reached the host."""
+        """The interrupt that has reached the host and is pending there: a vector has one bit."""
+        self.coalesced = 0
+        """Interrupts that came while one was pending."""
         self._kernel = kernel
         self._link = link
         self._reads = link.up.parameters
@@ -240,9 +245,17 @@ class DevicePort:
         if address >= P2P_BASE:
             return (yield from self._write_peer(address, data, cause, request, kind))
         self._memory.check(address, len(data))
-        cause = yield from self._link.up.write(len(data), cause, request=request, kind=kind)
-        self._memory.store(address, data)
+        up = self._link.up
+        overhead = up.parameters.write_overhead(len(data))
+        cause = yield from up.occupy(len(data), overhead, cause, request=request, kind=kind)
+        self._kernel.env.process(self._arrive(address, data, cause, request, kind))
         return cause
+
+    def _arrive(
+        self, address: int, data: bytes, cause: Cause, request: int, kind: str
+    ) -> Generator[Any, Any, None]:
+        yield from self._link.up.fly(cause, request=request, kind=kind)
+        self._memory.store(address, data)
 
     def _write_peer(
         self, address: int, data: bytes, cause: Cause, request: int, kind: str
@@ -254,7 +267,8 @@ class DevicePort:
         offset = address - P2P_BASE
         self._card.check(offset, len(data))
         cause = yield from self._peer.write(len(data), cause, request=request, kind=kind)
-        return (yield from self._card.write(offset, data, cause, request=request))
+        cause = yield from self._card.write(offset, data, cause, request=request)
+        return (yield from self._peer.fly(cause, request=request, kind="acknowledgement"))
 
     def interrupt(self, cause: Cause, *, request: int = 0) -> None:
         self._kernel.env.process(self._interrupt(cause, request))
@@ -262,7 +276,10 @@ class DevicePort:
     def _interrupt(self, cause: Cause, request: int) -> Generator[Any, Any, None]:
         up = self._link.up
         cause = yield from up.write(INTERRUPT_BYTES, cause, request=request, kind="interrupt")
-        self.interrupts.put(cause)
+        if self.interrupts.items:
+            self.coalesced += 1
+        else:
+            self.interrupts.put(cause)
 
     def next_doorbell(self) -> Any:
         return self.doorbells.get()

@@ -145,5 +145,5 @@ class FlashScheduler:
             )
         else:
             self._counters.uncorrectable += 1
-        self._flash.free(order.place.channel, page.slot)
+        self._flash.free(order.place.channel, page.slot, cause)
         order.done.succeed((data, cause))

@@ -127,7 +127,8 @@ class FakeFlash:
         status = ChannelStatus.UNCORRECTABLE if bad else ChannelStatus.OK
         return PageRead(image[column : column + length], int(status), 0, slot, cause)
 
-    def free(self, channel, slot):
+    def free(self, channel, slot, cause):
+        assert cause.at_ps == self._kernel.env.now
         assert slot not in self._landing[channel].items, "slot freed twice"
         self._landing[channel].put(slot)
 

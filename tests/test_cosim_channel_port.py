@@ -208,11 +208,65 @@ def test_the_spans_of_a_read_own_all_of_its_time(bench):
     assert {segment.span.request for segment in path} == {9}
 
 
+def test_a_wait_for_the_bus_names_the_transfer_that_ended_it(bench):
+    other = bench.read(way=0)
+    first = bench.read()
+    bench.event(4, 124, begin_valid=1, begin=BEGIN)
+    bench.event(4, 130, begin_valid=1, begin=BEGIN | {"way": 0})
+    bench.engine.memory(4, "landing.memory.ram.mem").data[20] = bytes(128)
+    bench.engine.memory(4, "landing.memory.ram.mem").data[0] = bytes(128)
+    bench.event(4, 471, completion_valid=1, completion=COMPLETION | {"tag": 1})
+    late = COMPLETION | {"slot": 0, "ready": 440, "transfer": 474, "last": 514}
+    bench.event(4, 515, completion_valid=1, completion=late)
+    bench.kernel.env.run(other)
+    assert first.processed
+    spans = {(span.stage, span.end_ps): span for span in bench.kernel.spans}
+    released = spans["flash.transfer", 470 * PERIOD_PS]
+    wait = spans["flash.bus-wait", 474 * PERIOD_PS]
+    assert (wait.cause, wait.start_ps) == (released.number, 470 * PERIOD_PS)
+    assert wait.ready_ps == 440 * PERIOD_PS
+    path = critical_path(bench.kernel.spans, other.value.cause, BOOT_PS)
+    assert stage_totals(path)["flash.transfer"] == 80 * PERIOD_PS
+
+
+def test_a_wait_for_a_landing_slot_names_the_release(bench):
+    """Both slots are held until edge 520; the page that is ready then waits for the first release."""
+    ready = [bench.read(way=way) for way in (0, 1)]
+    late = bench.read(way=1, lun=1)
+    memory = bench.engine.memory(4, "landing.memory.ram.mem")
+    memory.data |= {0: bytes(128), 20: bytes(128)}
+    for edge, place in ((124, {"way": 0}), (126, {"way": 1}), (128, {"way": 1, "lun": 1})):
+        bench.event(4, edge, begin_valid=1, begin={"number": 1, **place})
+    for tag, slot, last in ((0, 0, 470), (1, 1, 510)):
+        stamps = {"tag": tag, "slot": slot, "transfer": last - 38, "last": last, "ready": last - 39}
+        event = COMPLETION | stamps
+        bench.event(4, last + 1, completion_valid=1, completion=event)
+    bench.kernel.env.run(520 * PERIOD_PS)
+    assert all(read.processed for read in ready)
+    taken = bench.kernel.record(
+        "ssd-dram",
+        "dram.flash-in",
+        ready[0].value.cause.at_ps,
+        520 * PERIOD_PS,
+        ready[0].value.cause,
+    )
+    bench.port.free(0, 0, taken)
+    last = {"tag": 2, "slot": 0, "ready": 440, "transfer": 523, "last": 563}
+    bench.event(4, 564, completion_valid=1, completion=COMPLETION | last)
+    bench.kernel.env.run(late)
+    wait = next(s for s in bench.kernel.spans if s.end_ps == 523 * PERIOD_PS)
+    assert (wait.stage, wait.cause, wait.start_ps) == (
+        "flash.bus-wait",
+        taken.span,
+        520 * PERIOD_PS,
+    )
+
+
 def test_the_value_has_the_data_of_its_slot(bench):
     value = finish(bench, bench.read())
     assert value.data == bytes(range(128))
     assert (value.slot, value.status) == (1, ChannelStatus.OK)
-    bench.port.free(0, 1)
+    bench.port.free(0, 1, value.cause)
     assert bench.engine.boxes[4, "landing_free"].history == [0b10]
 
 
@@ -271,7 +325,7 @@ def test_a_read_begins_now(bench):
 
 def test_only_a_held_slot_can_be_freed(bench):
     with pytest.raises(RuntimeError, match="Slot 1 of channel 0 must be held"):
-        bench.port.free(0, 1)
+        bench.port.free(0, 1, bench.kernel.origin("test", "test.start"))
 
 
 def test_what_is_outstanding_is_named(bench):

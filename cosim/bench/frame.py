@@ -134,4 +134,4 @@ class _Reader:
             )
             if read.data != self._medium.sense(*place)[:length]:
                 raise AssertionError(f"Page {page} must come back as it is in the cells")
-            self._port.free(place.channel, read.slot)
+            self._port.free(place.channel, read.slot, read.cause)

@@ -1,5 +1,6 @@
 """The flash channels as the firmware sees them: reads in, page data and spans out."""
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from rtl.contract.channel import (
     ChannelStatus,
 )
 from rtl.contract.codec import pack
-from rtl.contract.kernel import Cause, PageRead
+from rtl.contract.kernel import Cause, PageRead, latest
 from rtl.contract.nand_part import NandPart
 from rtl.contract.onfi import BusRule
 from rtl.contract.page import PageLayout
@@ -79,6 +80,10 @@ class _Channel:
         self.reads: dict[int, _Read] = {}
         self.luns: list[deque[_Read]] = [deque() for _ in range(ways * luns)]
         self.held: set[int] = set()
+        self.transfers: list[Cause] = []
+        """Ends of all transfers so far, in order."""
+        self.releases: list[Cause] = []
+        """Landing slots given back while there was no free one, in order."""
 
     def take_tag(self) -> int:
         while self.next_tag in self.reads:
@@ -106,7 +111,10 @@ class ChannelPort:
     A read's time is recorded, from its completion's stamps, as a chain of spans of the unit
     ``flash.ch{c}``: ``flash.hand-over`` (until the channel's clock edge that takes the command),
     ``flash.queue``, ``flash.command``, ``flash.sense``, ``flash.poll``, ``flash.bus-wait``,
-    ``flash.transfer`` and ``flash.complete``.
+    ``flash.transfer`` and ``flash.complete``. A wait for the bus (``flash.queue``, and
+    ``flash.bus-wait`` for a bus or a landing slot) that another page's transfer or a slot's release
+    ended begins there and names that span as its cause: from ``ready_ps`` to its start the time
+    belongs to the other. What is left of it is the turn of the bus and short bus operations.
 
     Parameters
     ----------
@@ -191,10 +199,14 @@ class ChannelPort:
         state.over.put(lambda: state.hand_over(value))
         return read.done
 
-    def free(self, channel: int, slot: int) -> None:
+    def free(self, channel: int, slot: int, cause: Cause) -> None:
         state = self._channels[channel]
         if slot not in state.held:
             raise RuntimeError(f"Slot {slot} of channel {channel} must be held to be given back")
+        if cause.at_ps != self._env.now:
+            raise RuntimeError(f"A release's cause must be now ({self._env.now} ps), not {cause}")
+        if len(state.held) == self.slots:
+            state.releases.append(cause)
         state.held.remove(slot)
         self._lockstep.post(lambda: state.landing_free.flip(slot))
 
@@ -263,9 +275,15 @@ class ChannelPort:
         ends["flash.complete"] = edge_ps
         payload = self._payload(read.column, read.length)
         cause = read.cause
+        state = self._channels[channel]
         for stage, end_ps in ends.items():
             moved = {}
-            if stage == "flash.transfer":
+            ready_ps = cause.at_ps
+            if stage == "flash.queue":
+                cause = _released(cause, end_ps, state.transfers)
+            elif stage == "flash.bus-wait":
+                cause = _released(cause, end_ps, state.transfers, state.releases)
+            elif stage == "flash.transfer":
                 moved = {"payload_bytes": payload, "overhead_bytes": read.length - payload}
             cause = self._kernel.record(
                 f"flash.ch{channel}",
@@ -274,9 +292,12 @@ class ChannelPort:
                 end_ps,
                 cause,
                 request=read.request,
+                ready_ps=ready_ps,
                 kind="page",
                 **moved,
             )
+            if stage == "flash.transfer":
+                state.transfers.append(cause)
         return cause
 
     def _payload(self, column: int, length: int) -> int:
@@ -295,3 +316,13 @@ class ChannelPort:
             for channel, state in enumerate(self._channels)
             for read in state.reads.values()
         ]
+
+
+def _released(own: Cause, end_ps: int, *logs: list[Cause]) -> Cause:
+    """What let a wait from ``own.at_ps`` to ``end_ps`` go on: the last release within it, if any."""
+    causes = [own]
+    for log in logs:
+        place = bisect_right(log, end_ps, key=lambda cause: cause.at_ps)
+        if place and log[place - 1].at_ps > own.at_ps:
+            causes.append(log[place - 1])
+    return latest(causes)

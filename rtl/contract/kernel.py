@@ -136,8 +136,8 @@ class FlashPort(Protocol):
         :exc:`RuntimeError` otherwise. ``cause.at_ps`` is now.
         """
 
-    def free(self, channel: int, slot: int) -> None:
-        """Give a landing slot back, its data having been taken out."""
+    def free(self, channel: int, slot: int, cause: Cause) -> None:
+        """Give a landing slot back; ``cause`` (now) is the span that took its data out."""
 
 
 class DevicePort(Protocol):
@@ -156,7 +156,9 @@ class DevicePort(Protocol):
     ) -> Generator[Any, Any, Cause]:
         """DMA write to host memory, or peer to peer to the FPGA card at ``P2P_BASE`` and above.
 
-        Returns when the last byte has arrived. Raises :exc:`BusError` as above.
+        Writes to host memory are posted: returns when the last byte has left; it arrives later,
+        before anything that is sent after it. A peer-to-peer write returns when the card has
+        acknowledged that its DRAM holds the data. Raises :exc:`BusError` as above.
         """
 
     def interrupt(self, cause: Cause, *, request: int = 0) -> None:

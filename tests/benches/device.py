@@ -48,15 +48,21 @@ class Device:
         words = PAGES * self.layout.page_bytes // 8
         self.medium.load_extent(0, IdArray(self.rng.integers(0, 1 << 40, size=words), 8))
         self.log = []
+        self.begin = self.kernel.origin("test", "test.start")
 
     @classmethod
     async def start(cls, dut, *, stop_clocks=True):
         ssd = load_platform(PLATFORM)
         return cls(await Bench.start(dut, ssd, ARRAY, CARD, stop_clocks=stop_clocks))
 
+    def _idle(self, since):
+        """A span of the test's own from ``since`` to now: nothing here starts out of nothing."""
+        now = int(self.kernel.env.now)
+        return self.kernel.record("test", "test.idle", since.at_ps, now, since)
+
     def read(self, page, column, length):
         place = self.medium.striping.physical(page)
-        start = self.kernel.origin("test", "test.start")
+        start = self._idle(self.begin)
         read = yield self.flash.read(
             place.channel, place.way, place.lun, place.row, column, length, start
         )
@@ -64,7 +70,7 @@ class Device:
         assert read.data == image[column : column + length], (page, column, length)
         # Hold the slot for a while, so that landing slots run out now and then.
         yield self.kernel.env.timeout(int(self.rng.integers(0, 30_000_000)))
-        self.flash.free(place.channel, read.slot)
+        self.flash.free(place.channel, read.slot, self._idle(read.cause))
         path = critical_path(self.kernel.spans, read.cause, start.at_ps)
         totals = stage_totals(path)
         assert sum(totals.values()) == read.cause.at_ps - start.at_ps
@@ -76,7 +82,7 @@ class Device:
             yield from self.read(page, column, length)
 
     def stage(self, address, data):
-        start = self.kernel.origin("test", "test.start")
+        start = self._idle(self.begin)
         cause = yield self.gather.stage(address, data, start)
         assert cause.at_ps == self.kernel.env.now
         self.log.append(["stage", address, cause.at_ps])
@@ -110,7 +116,7 @@ class Device:
             for at in range(0, len(raw), size)
         ]
         yield env.all_of(pieces)
-        start = self.kernel.origin("test", "test.start")
+        start = self._idle(self.begin)
         result = yield self.gather.launch(0, len(lists), start)
         assert result.words == expected
         assert result.cause.at_ps == env.now
