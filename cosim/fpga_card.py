@@ -4,12 +4,13 @@ from collections.abc import Generator
 from typing import Any, Protocol
 
 from cosim.links import PcieLink
+from host.costs import HostCpu
 from rtl.contract.kernel import P2P_BASE, BusError, Cause, Kernel, latest
 
 __all__ = ["CardWindow", "FpgaPort", "GatherPort"]
 
-LAUNCH_BYTES = 16
-"""A ``GatherLaunch``, written to the unit's registers."""
+REGISTER_BYTES = 16
+"""A ``GatherLaunch``, or a descriptor of the card's DMA engine, written to registers."""
 INTERRUPT_BYTES = 4
 
 
@@ -98,8 +99,13 @@ class FpgaPort:
     ----------
     link : PcieLink
         Between host and card.
+    cpu : HostCpu
+        The host's core that drives the card.
     launch_ps : int
-        Host software of one kernel launch, before its registers are written.
+        Host software of one kernel launch: before its registers are written, and after its
+        interrupt.
+    copy_ps : int
+        Likewise of one copy between host and card by the card's DMA engine.
     """
 
     p2p_base = P2P_BASE
@@ -110,23 +116,35 @@ class FpgaPort:
         link: PcieLink,
         gather: GatherPort,
         window: CardWindow,
+        cpu: HostCpu,
         *,
         launch_ps: int,
+        copy_ps: int,
     ) -> None:
-        if launch_ps < 0:
-            raise ValueError(f"launch_ps must not be negative, not {launch_ps!r}")
+        for name, value in (("launch_ps", launch_ps), ("copy_ps", copy_ps)):
+            if value < 0:
+                raise ValueError(f"{name} must not be negative, not {value!r}")
         self.window_bytes = window.window_bytes
         self._kernel = kernel
         self._link = link
         self._gather = gather
         self._window = window
+        self._cpu = cpu
         self._launch_ps = launch_ps
+        self._copy_ps = copy_ps
 
     def write(
         self, address: int, data: bytes, cause: Cause, *, request: int = 0, kind: str = "descriptor"
     ) -> Generator[Any, Any, Cause]:
-        """Copy host to card; a piece is staged while the next is on the link."""
+        """Copy host to card: the card's DMA reads host memory, told so by its registers.
+
+        A piece is staged while the next is on the link. Then the card interrupts the host.
+        """
         self._window.check(address, len(data))
+        cause = yield from self._order("copy", self._copy_ps, cause, request)
+        headers = -(-len(data) // self._window.piece_bytes) * self._link.up.parameters.header_bytes
+        cause = yield from self._link.up.occupy(0, headers, cause, request=request, kind=kind)
+        cause = yield from self._link.up.fly(cause, request=request, kind=kind)
         down, size = self._link.down, self._window.piece_bytes
         landings = []
         for start in range(0, len(data), size):
@@ -136,7 +154,25 @@ class FpgaPort:
             landing = self._land(address + start, piece, cause, request, kind)
             landings.append(self._kernel.env.process(landing))
         yield self._kernel.env.all_of(landings)
-        return latest(landing.value for landing in landings)
+        return (yield from self._interrupt(latest(done.value for done in landings), request))
+
+    def _order(
+        self, what: str, duration_ps: int, cause: Cause, request: int
+    ) -> Generator[Any, Any, Cause]:
+        """Host software, then the write of the card's registers."""
+        cause = yield from self._cpu.work(what, duration_ps, cause, request=request)
+        return (
+            yield from self._link.down.write(
+                REGISTER_BYTES, cause, request=request, kind="card_registers"
+            )
+        )
+
+    def _interrupt(self, cause: Cause, request: int) -> Generator[Any, Any, Cause]:
+        return (
+            yield from self._link.up.write(
+                INTERRUPT_BYTES, cause, request=request, kind="interrupt"
+            )
+        )
 
     def _land(
         self, address: int, piece: bytes, cause: Cause, request: int, kind: str
@@ -148,27 +184,18 @@ class FpgaPort:
         self, descriptor_address: int, count: int, cause: Cause, *, request: int = 0
     ) -> Generator[Any, Any, tuple[int, Any, Cause]]:
         """Launch software, register write, the unit's run, and its interrupt."""
-        start_ps = int(self._kernel.env.now)
-        yield self._kernel.env.timeout(self._launch_ps)
-        cause = self._kernel.record(
-            "fpga.launch",
-            "fpga.launch",
-            start_ps,
-            int(self._kernel.env.now),
-            cause,
-            request=request,
-        )
-        down, up = self._link.down, self._link.up
-        cause = yield from down.write(LAUNCH_BYTES, cause, request=request, kind="launch")
+        cause = yield from self._order("launch", self._launch_ps, cause, request)
         result = yield self._gather.launch(descriptor_address, count, cause, request=request)
-        cause = yield from up.write(
-            INTERRUPT_BYTES, result.cause, request=request, kind="interrupt"
-        )
+        cause = yield from self._interrupt(result.cause, request)
         return int(result.status), result, cause
 
     def fetch(
         self, results: Any, cause: Cause, *, request: int = 0
     ) -> Generator[Any, Any, tuple[bytes, Cause]]:
+        """Copy card to host, as in :meth:`write`; an empty result needs no copy."""
         data = bytes(results.words)
+        if not data:
+            return data, cause
+        cause = yield from self._order("copy", self._copy_ps, cause, request)
         cause = yield from self._link.up.write(len(data), cause, request=request, kind="result")
-        return data, cause
+        return data, (yield from self._interrupt(cause, request))

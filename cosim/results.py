@@ -48,7 +48,8 @@ OVERHEAD_KINDS = {
     "cqe": "queue_entries",
     "prp": "prp_lists",
     "doorbell": "doorbells",
-    "launch": "doorbells",
+    "card_registers": "doorbells",
+    "acknowledgement": "doorbells",
     "interrupt": "interrupts",
 }
 """Key under ``overheads`` of each other kind."""

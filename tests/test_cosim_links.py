@@ -1,6 +1,6 @@
 """Links, ports and host memory: packets and times worked out by hand, causes without gaps."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +11,7 @@ from cosim.host_memory import GUARD_BYTES, HostMemory
 from cosim.kernel import BOOT_PS, Kernel
 from cosim.links import DevicePort, Direction, HostPort, LinkParameters, PcieLink
 from cosim.spans import critical_path, stage_totals
+from host.costs import HostCosts, HostCpu
 from rtl.contract.kernel import P2P_BASE, BusError
 
 LINK = LinkParameters(
@@ -24,6 +25,8 @@ LINK = LinkParameters(
 STAGE_PS = 50_000
 RUN_PS = 700_000
 LAUNCH_PS = 6_600_000
+COPY_PS = 3_600_000
+COSTS = HostCosts(**{field.name: 0 for field in fields(HostCosts)})
 
 
 class ScriptedGather:
@@ -85,7 +88,9 @@ class World:
             PcieLink(self.kernel, "pcie.fpga", link),
             self.gather,
             self.window,
+            HostCpu(self.kernel, COSTS),
             launch_ps=LAUNCH_PS,
+            copy_ps=COPY_PS,
         )
         self.start = self.kernel.origin("test", "start")
 
@@ -277,13 +282,23 @@ def test_host_write_to_the_card_stages_one_piece_while_the_next_is_on_the_link()
     data = np.random.default_rng(2).bytes(2 * 4096 + 64)
     end = world.run(world.fpga.write(0, data, world.start, request=4))
     # 4,096 + 16 * 24 = 4,480 bytes a piece, then 64 + 24; the last one is staged at once.
-    down = [span[2:5] for span in world.spans() if span[0] == "pcie.fpga.down"]
-    assert down == [(0, 4_480_000, 4096), (4_480_000, 8_960_000, 4096), (8_960_000, 9_048_000, 64)]
-    assert end.at_ps == BOOT_PS + 9_048_000 + 300_000 + STAGE_PS
+    # Before: software, 16 + 24 bytes of registers down, three requests of 24 bytes up, two flights.
+    begin = COPY_PS + 40_000 + 300_000 + 72_000 + 300_000
+    down = [(*span[2:5], span[6]) for span in world.spans() if span[0] == "pcie.fpga.down"]
+    assert down == [
+        (COPY_PS, COPY_PS + 40_000, 16, "card_registers"),
+        (begin, begin + 4_480_000, 4096, "descriptor"),
+        (begin + 4_480_000, begin + 8_960_000, 4096, "descriptor"),
+        (begin + 8_960_000, begin + 9_048_000, 64, "descriptor"),
+    ]
+    # After: 4 + 24 bytes of interrupt up, and its flight.
+    assert end.at_ps == BOOT_PS + begin + 9_048_000 + 300_000 + STAGE_PS + 28_000 + 300_000
     assert world.gather.memory[: len(data)] == data
     assert world.stages(end) == {
-        "pcie.fpga.down": 9_048_000,
-        "pcie.fpga.latency": 300_000,
+        "host.copy": COPY_PS,
+        "pcie.fpga.up": 72_000 + 28_000,
+        "pcie.fpga.down": 40_000 + 9_048_000,
+        "pcie.fpga.latency": 4 * 300_000,
         "gather.stage": STAGE_PS,
     }
 
@@ -298,13 +313,15 @@ def test_launch_and_fetch():
 
     data, end = world.run(host())
     assert data == b"".join(value.to_bytes(8, "little") for value in range(5))
-    # Software; 16 + 24 bytes of registers down; the run; 4 + 24 of interrupt up; 40 + 24 of words.
+    # Twice software and 16 + 24 bytes of registers down; the run; 40 + 24 of words; twice 4 + 24 of
+    # interrupt up.
     assert world.stages(end) == {
-        "fpga.launch": LAUNCH_PS,
-        "pcie.fpga.down": 40_000,
-        "pcie.fpga.latency": 3 * 300_000,
+        "host.launch": LAUNCH_PS,
+        "host.copy": COPY_PS,
+        "pcie.fpga.down": 2 * 40_000,
+        "pcie.fpga.latency": 5 * 300_000,
         "gather.run": RUN_PS,
-        "pcie.fpga.up": 28_000 + 64_000,
+        "pcie.fpga.up": 2 * 28_000 + 64_000,
     }
     assert {span.request for span in world.kernel.spans} == {0, 3}
 
@@ -506,10 +523,11 @@ def test_window_sizes_are_whole_words(sizes):
         CardWindow(Kernel(), None, **sizes)
 
 
-def test_launch_time_is_not_negative():
-    world = World()
-    with pytest.raises(ValueError, match="launch_ps must not be negative, not -1"):
-        FpgaPort(world.kernel, world.ssd, world.gather, world.window, launch_ps=-1)
+@pytest.mark.parametrize("name", ["launch_ps", "copy_ps"])
+def test_times_of_the_card_are_not_negative(name):
+    times = {"launch_ps": 0, "copy_ps": 0} | {name: -1}
+    with pytest.raises(ValueError, match=f"{name} must not be negative, not -1"):
+        FpgaPort(Kernel(), None, None, None, None, **times)
 
 
 def test_directions_of_one_port_take_turns():

@@ -53,9 +53,15 @@ class Bench:
         port = DevicePort(kernel, link, self.memory, peer=peer, card=window)
         host_port = HostPort(kernel, self.memory, link, port)
         self.card = FpgaPort(
-            kernel, PcieLink(kernel, "pcie.fpga", LINK), gather, window, launch_ps=10_000_000
+            kernel,
+            PcieLink(kernel, "pcie.fpga", LINK),
+            gather,
+            window,
+            cpu := HostCpu(kernel, COSTS),
+            launch_ps=10_000_000,
+            copy_ps=3_000_000,
         )
-        self.driver = NvmeDriver(kernel, host_port, HostCpu(kernel, COSTS), depth=depth)
+        self.driver = NvmeDriver(kernel, host_port, cpu, depth=depth)
         medium = FlashMedium(PART, LAYOUT, BchCode(m=12, t=14, chunk_bytes=256), STRIPING)
         pages = medium.load_extent(FIRST_PAGE, IdArray(graph.indices, id_bytes))
         registers = QueueRegisters(

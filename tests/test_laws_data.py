@@ -176,10 +176,11 @@ def test_bytes_of_the_fpga_csd_are_those_of_its_protocol(graph, batch):
         "descriptor": sum(words(32 * targets) for targets, _ in hops),
         "positions": sum(words(4 * found) for _, found in hops),
     }
-    assert kinds(outcome, "pcie.fpga.down") == {**orders, "launch": 16 * rounds}
+    # A round is two copies to the card, a launch and a copy back, each with its registers.
+    assert kinds(outcome, "pcie.fpga.down") == {**orders, "card_registers": 16 * 4 * rounds}
     assert kinds(outcome, "pcie.fpga.up") == {
         "result": sum(8 * targets + 8 * found for targets, found in hops),
-        "interrupt": 4 * rounds,
+        "interrupt": 4 * 4 * rounds,
     }
     assert payload(outcome, "gather", "stage") == LBA * reads + sum(orders.values())
     sent = [span for span in outcome.spans if span.stage == "dram.dma-out"]

@@ -270,6 +270,9 @@ class FpgaPlatform(_Device):
     stage_slots: Constant[Positive]
     stage_slot: Constant[Size]
     kernel_launch: Constant[Time]
+    """Host software of one launch of the gather unit."""
+    card_copy: Constant[Time]
+    """Host software of one copy between host and card."""
     dram: FpgaDram
     p2p: Link
     pcie: Link

@@ -113,9 +113,12 @@ class Machine:
             period_ps=period_ps(ssd.flash.clock.value),
         )
         memory = HostMemory()
+        cpu = HostCpu(kernel, host_costs(platforms.host))
         link = PcieLink(kernel, "pcie.ssd", link_parameters(ssd.pcie))
         card = (
-            _Card(kernel, lockstep, engine, platforms, link) if system.kind == "fpga-csd" else None
+            _Card(kernel, lockstep, engine, platforms, link, cpu)
+            if system.kind == "fpga-csd"
+            else None
         )
         port = DevicePort(
             kernel,
@@ -124,7 +127,6 @@ class Machine:
             peer=None if card is None else card.peer,
             card=None if card is None else card.window,
         )
-        cpu = HostCpu(kernel, host_costs(platforms.host))
         depth = ssd.nvme.queue_entries.value
         driver = NvmeDriver(
             kernel, HostPort(kernel, memory, link, port), cpu, depth=depth, queue=QUEUE
@@ -219,6 +221,7 @@ class _Card:
         engine: HdlEngine,
         platforms: Platforms,
         ssd: PcieLink,
+        cpu: HostCpu,
     ) -> None:
         fpga = platforms.fpga
         self.gather = gather = GatherPort(
@@ -240,7 +243,15 @@ class _Card:
             kernel, wire_parameters(fpga.p2p), "pcie.p2p", "pcie.p2p", shares=ssd.up
         )
         link = PcieLink(kernel, "pcie.fpga", wire_parameters(fpga.pcie))
-        self.port = FpgaPort(kernel, link, gather, self.window, launch_ps=fpga.kernel_launch.value)
+        self.port = FpgaPort(
+            kernel,
+            link,
+            gather,
+            self.window,
+            cpu,
+            launch_ps=fpga.kernel_launch.value,
+            copy_ps=fpga.card_copy.value,
+        )
 
 
 def _host(

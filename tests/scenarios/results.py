@@ -50,7 +50,7 @@ FPGA_STEPS = (
     ("gather", "gather.stage", 1, 4096, 0, "data"),
     ("pcie.fpga.down", "pcie.fpga.down", 1, 64, 24, "descriptor"),
     ("pcie.fpga.down", "pcie.fpga.down", 1, 64, 24, "positions"),
-    ("pcie.fpga.down", "pcie.fpga.down", 1, 4, 24, "launch"),
+    ("pcie.fpga.down", "pcie.fpga.down", 1, 4, 24, "card_registers"),
     ("gather", "gather.run", 3, 0, 0, ""),
     ("pcie.fpga.up", "pcie.fpga.up", 2, 88, 24, "result"),
     ("host-cpu", "host.complete", 3, 0, 0, ""),
