@@ -14,6 +14,7 @@ from rich.table import Table
 from cosim.config.load import default_platforms, load_config, load_platform, platform_names
 from cosim.config.model import Config
 from cosim.config.platform import constants
+from cosim.conservation import BytesLost
 from cosim.engines.run import SimulationFailed
 from cosim.errors import UserError
 from cosim.report.table import latency_table, ratio_sentence
@@ -245,6 +246,6 @@ def main() -> None:
     except (UserError, InputError) as error:
         typer.echo(f"csd-cosim: {error}", err=True)
         sys.exit(2)
-    except (SimulationFailed, SubgraphsDiffer) as error:
+    except (BytesLost, SimulationFailed, SubgraphsDiffer) as error:
         typer.echo(f"csd-cosim: {error}", err=True)
         sys.exit(1)

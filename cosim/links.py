@@ -182,8 +182,8 @@ class DevicePort:
     An address is checked before anything is sent, so that a :exc:`BusError` costs no time. A read
     sends all of its requests, then its completions come down in one piece. The SSD knows of a
     posted write only that it has left; that completion entries follow data, and interrupts follow
-    entries, is the link's order. Data for the card goes another way, so the SSD waits for the card's
-    acknowledgement (a read of no length behind the data) before it completes the command.
+    entries, is the link's order. Data for the card goes another way, so the SSD waits for the
+    card's acknowledgement (a read of no length behind the data) before it completes the command.
 
     Parameters
     ----------

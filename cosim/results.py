@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from cosim.conservation import check_bytes
 from cosim.spans import Span, SpanLog, critical_path, stage_totals
 from rtl.contract.kernel import Cause
 
@@ -53,6 +54,9 @@ OVERHEAD_KINDS = {
     "interrupt": "interrupts",
 }
 """Key under ``overheads`` of each other kind."""
+
+ENGINE_COUNTERS = frozenset({"channel.clock_stops"})
+"""Counters that tell of the engine and not of the system: no result depends on how it runs."""
 
 SPAN_SCHEMA = pa.schema(
     [
@@ -128,10 +132,13 @@ def summarize(result: RunResult) -> dict[str, Any]:
         If a request's time is not owned by spans from its submission to its completion.
     SubgraphsDiffer
         If a system's subgraphs are not those of the reference.
+    BytesLost
+        If bytes that left one part of a system did not enter the next.
     UnknownBytes
         If bytes would be left out.
     """
     for system in result.systems:
+        check_bytes(system.spans)
         if system.subgraph_sha256 != result.reference_sha256:
             raise SubgraphsDiffer(
                 f"Subgraphs of {system.name} must be those of the reference "
@@ -238,7 +245,9 @@ def _summarize_system(system: SystemResult) -> dict[str, Any]:
         "bytes": payload,
         "overheads": overheads,
         "busy_ps": _busy(system.spans),
-        "counters": dict(system.counters),
+        "counters": {
+            name: count for name, count in system.counters.items() if name not in ENGINE_COUNTERS
+        },
         "assumed_costs": dict(system.assumed_costs),
     }
 

@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cosim.config.load import load_config
+from cosim.conservation import BOUNDARIES, BytesLost, check_bytes
 from cosim.errors import UserError
 from cosim.report.stages import FAMILIES, by_family, family_of
 from cosim.report.table import duration, latency_table, ratio_sentence, size
@@ -268,3 +269,14 @@ def test_the_ratio_names_the_faster_one_first():
 )
 def test_figures_are_written_in_a_fitting_unit(shown, text):
     assert shown == text
+
+
+@pytest.mark.parametrize("boundary", BOUNDARIES, ids=lambda boundary: boundary.name)
+@pytest.mark.parametrize("side", ["leaves", "enters"])
+def test_bytes_that_get_lost_are_no_result(boundary, side):
+    spans = [span for system in example_run().systems for span in system.spans]
+    check_bytes(spans)
+    picked = next(span for span in spans if getattr(boundary, side)(span) and span.payload_bytes)
+    lost = [span for span in spans if span is not picked]
+    with pytest.raises(BytesLost, match=r"From .*, \d+ bytes left"):
+        check_bytes(lost)

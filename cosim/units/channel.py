@@ -319,7 +319,7 @@ class ChannelPort:
 
 
 def _released(own: Cause, end_ps: int, *logs: list[Cause]) -> Cause:
-    """What let a wait from ``own.at_ps`` to ``end_ps`` go on: the last release within it, if any."""
+    """What let a wait from ``own.at_ps`` to ``end_ps`` go on: the last release within it."""
     causes = [own]
     for log in logs:
         place = bisect_right(log, end_ps, key=lambda cause: cause.at_ps)
