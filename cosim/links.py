@@ -157,11 +157,13 @@ class Direction:
 
 
 class PcieLink:
-    """A full-duplex link; ``up`` leads to the host, ``down`` to the device."""
+    """A full-duplex link; ``up`` leads to the host, ``down`` (by default like it) to the device."""
 
-    def __init__(self, kernel: Kernel, name: str, parameters: WireParameters) -> None:
-        self.up = Direction(kernel, parameters, name, f"{name}.up")
-        self.down = Direction(kernel, parameters, name, f"{name}.down")
+    def __init__(
+        self, kernel: Kernel, name: str, up: WireParameters, down: WireParameters | None = None
+    ) -> None:
+        self.up = Direction(kernel, up, name, f"{name}.up")
+        self.down = Direction(kernel, up if down is None else down, name, f"{name}.down")
 
 
 class CardMemory(Protocol):

@@ -141,7 +141,7 @@ BAD = [
     ),
     (
         ('ssd.nand.t_r: "25 us"', 'ssd.nand.t_wp: "20 ns"'),
-        "platform ssd: t_wc_ps must be at least t_wp_ps + t_wh_ps, not 25000 < 20000 + 10000",
+        "platform ssd: t_wc_ps must be at least t_wp_ps + t_wh_ps, not 25000 < 20000 + 11000",
     ),
     (
         ('ssd.nand.t_r: "25 us"', 'fpga.clock: "223 MHz"'),

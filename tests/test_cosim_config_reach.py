@@ -5,6 +5,7 @@ import pytest
 from cosim.config.build import (
     bch_code,
     bus_phases,
+    card_wires,
     dram_times,
     firmware_parameters,
     host_costs,
@@ -36,7 +37,7 @@ DIRECT = {
 SPECIAL = {
     "ssd.nand.page": "8 KiB",
     "ssd.nand.t_wp": "13 ns",
-    "ssd.nand.t_wh": "11 ns",
+    "ssd.nand.t_wh": "12 ns",
     "ssd.flash.rate": "100 MT/s",
     "ssd.flash.clock": "200 MHz",
     "ssd.flash.striping": "way channel lun",
@@ -71,7 +72,7 @@ def parameters(loaded):
         nand_part(ssd), page_layout(ssd), (code.m, code.t, code.chunk_bytes), striping(ssd),
         bus_phases(ssd), period_ps(ssd.flash.clock.value), link_parameters(ssd.pcie),
         repr(firmware), cores, dict(firmware.binding), period_ps(fpga.clock.value),
-        dram_times(fpga), wire_parameters(fpga.p2p), wire_parameters(fpga.pcie), host_costs(host),
+        dram_times(fpga), wire_parameters(fpga.p2p), card_wires(fpga.pcie), host_costs(host),
     )  # fmt: skip
 
 

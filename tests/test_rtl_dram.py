@@ -2,15 +2,18 @@
 """DRAM times by hand and against the plain model; ports, errors and bandwidth."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
+from cosim.config.build import dram_times
+from cosim.config.load import load_platform
 from rtl.contract.axi import Burst, Response
 from rtl.contract.dram import DramTimes
 from rtl.gather.dram import SimDram
 from rtl.gather.dram_planner import DramPlanner
 from tests.gather_bench import get, put, simulate
-from tests.scenarios.dram import DramModel
+from tests.scenarios.dram import DDR4, DramModel
 
 # Round numbers, so that the sums below can be followed.
 ROUND = DramTimes(
@@ -107,7 +110,7 @@ def test_times_by_hand(accesses, done):
 
 
 def test_four_activate_window_by_hand():
-    times = DramTimes(**{**ROUND.__dict__, "banks": 8, "t_beat_ps": 1_000, "t_faw_ps": 40_000})
+    times = replace(ROUND, banks=8, t_beat_ps=1_000, t_faw_ps=40_000)
     accesses = [(0, bank * BANK, 0) for bank in range(6)]
     # Activates at 0, 3, 6, 9 (tRRD), then 40 and 43 (tFAW after the first and the second).
     activates = [0, 3_000, 6_000, 9_000, 40_000, 43_000]
@@ -205,7 +208,7 @@ def test_what_was_written_is_read():
     ],
 )
 def test_latency_on_the_port_is_the_first_edge_at_or_after_the_end(change, clocks):
-    bench, asked, taken = DramBench(DramTimes(**{**ROUND.__dict__, **change})), [], []
+    bench, asked, taken = DramBench(replace(ROUND, **change)), [], []
     ar, r = bench.dut.read.ar, bench.dut.read.r
 
     async def story(ctx):
@@ -287,7 +290,7 @@ def sequential_clocks(times, beats):
 
 @pytest.mark.parametrize("t_beat_ps", [4_156, 8_312])
 def test_sequential_rate_is_the_bus(t_beat_ps):
-    times = DramTimes(t_beat_ps=t_beat_ps)
+    times = replace(DDR4, t_beat_ps=t_beat_ps)
     beats = 512  # before the first refresh
     clocks = sequential_clocks(times, beats)
     assert clocks * PERIOD == pytest.approx((beats - 1) * t_beat_ps, abs=PERIOD)
@@ -295,10 +298,18 @@ def test_sequential_rate_is_the_bus(t_beat_ps):
 
 def test_refresh_takes_its_share_of_the_sequential_rate():
     beats = 2048
-    clocks = sequential_clocks(DramTimes(), beats)
+    clocks = sequential_clocks(DDR4, beats)
     bus = (beats - 1) * 4_156
     # 8.5 us hold one refresh at 7.8 us; what does not fit before it and the reopening come on top.
     assert 350_000 <= clocks * PERIOD - bus <= 350_000 + 14_160 + 14_160 + 4_156 + PERIOD
+
+
+def test_card_gives_the_sequential_rate_of_its_source():
+    """15,419 MB/s by a kernel of UG1382, over refreshes and reopened rows; at most 16 GB/s."""
+    times = dram_times(load_platform("smartssd"))
+    beats = 2 * times.t_refi_ps // times.t_beat_ps
+    clocks = sequential_clocks(times, beats)
+    assert 64 * beats / (clocks * PERIOD) * 1e6 == pytest.approx(15_419, rel=0.005)
 
 
 def test_ports_take_turns():
@@ -337,7 +348,7 @@ def test_ports_take_turns():
 )
 def test_refuses_times(change, message):
     with pytest.raises(ValueError, match=message):
-        DramTimes(**change)
+        replace(DDR4, **change)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 
 from cosim.config.model import Platforms, System
 from cosim.config.platform import (
+    CardLink,
     Constant,
     Core,
     FpgaPlatform,
@@ -37,6 +38,7 @@ from rtl.contract.striping import Striping
 __all__ = [
     "bch_code",
     "bus_phases",
+    "card_wires",
     "check_platforms",
     "dram_times",
     "firmware_parameters",
@@ -140,6 +142,19 @@ def wire_parameters(link: Link) -> WireParameters:
     )
 
 
+def card_wires(link: CardLink) -> tuple[WireParameters, WireParameters]:
+    """Parameters of the directions of the card's PCIe link: up to the host, and down."""
+    both = {
+        "latency_ps": link.latency.value,
+        "max_payload_bytes": link.max_payload.value,
+        "header_bytes": link.header.value,
+    }
+    return (
+        WireParameters(bytes_per_second=link.rate_up.value, **both),
+        WireParameters(bytes_per_second=link.rate_down.value, **both),
+    )
+
+
 def link_parameters(link: ReadLink) -> LinkParameters:
     """Parameters of a PCIe link across which the device also reads."""
     return LinkParameters(
@@ -235,7 +250,7 @@ def check_platforms(platforms: Platforms, systems: tuple[System, ...]) -> None:
         period_ps(fpga.clock.value)
         dram_times(fpga)
         wire_parameters(fpga.p2p)
-        wire_parameters(fpga.pcie)
+        card_wires(fpga.pcie)
         WindowLayout(fpga.window.value)
     with _naming("host"):
         host_costs(platforms.host)

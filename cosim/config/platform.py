@@ -17,6 +17,7 @@ from cosim.config.quantities import (
 )
 
 __all__ = [
+    "CardLink",
     "Constant",
     "FpgaPlatform",
     "HostPlatform",
@@ -189,15 +190,27 @@ class DmaEngine(Part):
     """Largest transfer of one descriptor."""
 
 
-class Link(Part):
-    """One PCIe link, alike in both directions, across which data is written."""
-
-    rate: Constant[Bandwidth]
-    """On the wire after line coding, headers included."""
+class _Wire(Part):
     latency: Constant[Time]
     max_payload: Constant[Size]
     header: Constant[Size]
     """Framing, sequence number, header and CRC of a transaction-layer packet."""
+
+
+class Link(_Wire):
+    """One PCIe link, alike in both directions, across which data is written."""
+
+    rate: Constant[Bandwidth]
+    """On the wire after line coding, headers included."""
+
+
+class CardLink(_Wire):
+    """One PCIe link across which data is written, with a rate of its own in each direction."""
+
+    rate_up: Constant[Bandwidth]
+    """Card to host, on the wire after line coding, headers included."""
+    rate_down: Constant[Bandwidth]
+    """Host to card."""
 
 
 class ReadLink(Link):
@@ -275,7 +288,7 @@ class FpgaPlatform(_Device):
     """Host software of one copy between host and card."""
     dram: FpgaDram
     p2p: Link
-    pcie: Link
+    pcie: CardLink
 
 
 class HostPlatform(_Device):

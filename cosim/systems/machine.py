@@ -6,6 +6,7 @@ from typing import Any
 
 from cosim.config.build import (
     bch_code,
+    card_wires,
     firmware_parameters,
     host_costs,
     link_parameters,
@@ -242,7 +243,8 @@ class _Card:
         self.peer = Direction(
             kernel, wire_parameters(fpga.p2p), "pcie.p2p", "pcie.p2p", shares=ssd.up
         )
-        link = PcieLink(kernel, "pcie.fpga", wire_parameters(fpga.pcie))
+        up, down = card_wires(fpga.pcie)
+        link = PcieLink(kernel, "pcie.fpga", up, down)
         self.port = FpgaPort(
             kernel,
             link,

@@ -1,7 +1,7 @@
 """Geometry and times of the simulation DRAM behind the gather unit.
 
-Defaults: DDR4-2400 (17-17-17), x8 parts of 8 Gb on a 64-bit channel, from JEDEC JESD79-4. One
-access is one burst of eight transfers: 64 bytes.
+Names are those of JEDEC JESD79-4 (DDR4). The values, with their sources, are in the platform files.
+One access is one burst of eight transfers on a 64-bit channel: 64 bytes.
 """
 
 from dataclasses import dataclass, fields
@@ -22,37 +22,35 @@ class DramTimes:
         ``row_bytes`` is not a power of two, or the refresh leaves no room for an access.
     """
 
-    banks: int = 16
-    row_bytes: int = 8192
-    t_beat_ps: int = 4156
-    """Data bus time of one 64-byte access. Above the part's own 3,333 ps where the platform's
-    sequential rate is lower: the SmartSSD's 15.4 GB/s (UG1382 v1.3) is 64 bytes in 4,156 ps.
-    Refresh comes on top."""
-    t_cl_ps: int = 14_160
+    banks: int
+    row_bytes: int
+    t_beat_ps: int
+    """Data bus time of one 64-byte access; longer than the part's own where the sequential rate of
+    the platform is lower. Refresh comes on top."""
+    t_cl_ps: int
     """Read command to its data."""
-    t_cwl_ps: int = 10_000
-    """Write command to its data (CWL 12)."""
-    t_rcd_ps: int = 14_160
+    t_cwl_ps: int
+    """Write command to its data."""
+    t_rcd_ps: int
     """Activate to column command."""
-    t_rp_ps: int = 14_160
+    t_rp_ps: int
     """Precharge to activate."""
-    t_ras_ps: int = 32_000
+    t_ras_ps: int
     """Activate to precharge."""
-    t_rtp_ps: int = 7_500
+    t_rtp_ps: int
     """Read command to precharge."""
-    t_wr_ps: int = 15_000
+    t_wr_ps: int
     """End of write data to precharge."""
-    t_rrd_ps: int = 3_333
+    t_rrd_ps: int
     """Activate to activate of another bank (tRRD_S)."""
-    t_faw_ps: int = 21_000
+    t_faw_ps: int
     """Window that holds at most four activates."""
-    t_refi_ps: int = 7_800_000
+    t_refi_ps: int
     """Refresh to refresh; the first one at t = t_refi_ps."""
-    t_rfc_ps: int = 350_000
-    """All-bank refresh, 8 Gb."""
-    t_controller_ps: int = 50_000
-    """Controller and PHY, request to response, added to every access (assumed: no published figure
-    for the SmartSSD's memory controller was found)."""
+    t_rfc_ps: int
+    """All-bank refresh."""
+    t_controller_ps: int
+    """Controller and PHY, request to response, added to every access."""
 
     def __post_init__(self):
         for field in fields(self):

@@ -7,7 +7,6 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect
 
 from rtl.axi4 import Axi4Read, Axi4Write
-from rtl.contract.dram import DramTimes
 from rtl.contract.gather import (
     GatherCounters,
     GatherEvent,
@@ -81,10 +80,10 @@ class GatherSimUnit(wiring.Component):
 
     Parameters
     ----------
-    period_ps : int
-        Clock period, even.
     times : DramTimes
         The DRAM.
+    period_ps : int
+        Clock period, even.
     data_bits : int
         Width of the DRAM port, 256 to 1024.
     outstanding, max_fan_out : int
@@ -104,8 +103,8 @@ class GatherSimUnit(wiring.Component):
     def __init__(
         self,
         *,
+        times,
         period_ps=4000,
-        times=None,
         data_bits=512,
         outstanding=16,
         max_fan_out=256,
@@ -122,7 +121,7 @@ class GatherSimUnit(wiring.Component):
         )
         self.dram = SimDram(
             period_ps=period_ps,
-            times=DramTimes() if times is None else times,
+            times=times,
             data_bits=data_bits,
             id_bits=id_bits,
             window_bytes=window_bytes,

@@ -13,14 +13,14 @@ from cosim.medium import IdArray
 from cosim.spans import critical_path, stage_totals
 from cosim.units.counters import unit_counters
 from rtl.contract.codec import pack
-from rtl.contract.dram import DramTimes
 from rtl.contract.gather import DESCRIPTOR_MAGIC, GatherDescriptor, GatherMode, ResultHeader
+from tests.scenarios.dram import DDR4
 
 PLATFORM = "tiny"
 ARRAY = flash_array(PLATFORM)
 CARD = GatherCard(
     period_ps=4_000,
-    times=DramTimes(),
+    times=DDR4,
     window_bytes=1 << 16,
     outstanding=4,
     stage_slots=4,

@@ -2,7 +2,28 @@
 
 from dataclasses import dataclass, field
 
-__all__ = ["DramModel"]
+from rtl.contract.dram import DramTimes
+
+__all__ = ["DDR4", "DramModel"]
+
+DDR4 = DramTimes(
+    banks=16,
+    row_bytes=8192,
+    t_beat_ps=4_156,
+    t_cl_ps=14_160,
+    t_cwl_ps=10_000,
+    t_rcd_ps=14_160,
+    t_rp_ps=14_160,
+    t_ras_ps=32_000,
+    t_rtp_ps=7_500,
+    t_wr_ps=15_000,
+    t_rrd_ps=3_333,
+    t_faw_ps=21_000,
+    t_refi_ps=7_800_000,
+    t_rfc_ps=350_000,
+    t_controller_ps=50_000,
+)
+"""Times of the kind that a platform has: nothing is a multiple of the clock."""
 
 
 @dataclass

@@ -5,13 +5,12 @@ A driver gives access to one simulator's unit: coroutines ``set(port, word)``, `
 ``load(memory, row)``.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from amaranth.lib.data import Layout
 
 from rtl.contract.codec import pack
-from rtl.contract.dram import DramTimes
 from rtl.contract.gather import (
     GatherCounters,
     GatherEvent,
@@ -19,6 +18,7 @@ from rtl.contract.gather import (
     GatherMode,
     StageRequest,
 )
+from tests.scenarios.dram import DDR4
 from tests.scenarios.gather import random_scenario
 
 __all__ = ["SIZES", "UNIT", "Free", "Stage", "Start", "UnitPlayer", "pieces", "story"]
@@ -29,7 +29,7 @@ NEVER = (1 << 48) - 1
 SIZES = {"stage_slots": 4, "stage_slot_bytes": 1024, "result_bytes": 1 << 14}
 UNIT = {
     **SIZES,
-    "times": DramTimes(banks=4, row_bytes=2048, t_refi_ps=1_000_000, t_rfc_ps=100_000),
+    "times": replace(DDR4, banks=4, row_bytes=2048, t_refi_ps=1_000_000, t_rfc_ps=100_000),
     "window_bytes": 1 << 17,
 }
 """Parameters of a unit small enough for every simulator, with refreshes close together."""
