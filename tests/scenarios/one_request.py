@@ -61,19 +61,18 @@ def graph_file():
     return str(path)
 
 
-def document(**overrides):
-    """The configuration, with constants of its platforms changed; ``__`` stands for a dot."""
-    changed = {key.replace("__", "."): value for key, value in overrides.items()}
+def document(constants=None):
+    """The configuration, with ``constants`` of its platforms changed."""
     return configuration(
         run__graph={"file": graph_file(), "id_bytes": 4},
         run__trace={"batches": 1, "targets": 1, "fan_outs": [1], "seed": 1},
-        platform_overrides=OVERRIDES | changed,
+        platform_overrides=OVERRIDES | (constants or {}),
     )
 
 
-def outcome(system, **overrides):
+def outcome(system, constants=None):
     """Run ``system``; see :func:`document`."""
-    return run(system, "icarus", document(**overrides))
+    return run(system, "icarus", document(constants))
 
 
 def path_of(result):

@@ -1,0 +1,215 @@
+"""Every key of a system and every constant of a platform changes some result, and no subgraph.
+
+What a run shows is its spans (so its latencies, stages and bytes) and its counters. Times that one
+calm request meets are tested in ``test_law_times``; the others are here, with all that is no time.
+"""
+
+import pytest
+import yaml
+
+from cosim.compare import compare
+from cosim.config.load import load_config
+from cosim.config.model import Engine, FirmwareCsd, FpgaCsd
+from cosim.errors import UserError
+from tests.scenarios import crowded, one_request
+from tests.scenarios.platform_keys import constant_keys, time_keys
+from tests.test_law_times import UNSEEN
+
+pytestmark = [pytest.mark.hdl, pytest.mark.slow]
+
+FIRMWARE, FPGA, DRAWS = crowded.NAMES
+CALM_FIRMWARE, CALM_FPGA = one_request.SYSTEMS
+BINDING = "ssd.firmware.binding"
+CORES = "ssd.firmware.cores"
+LARGE_PAGES = {
+    "ssd.nand.page": "4 KiB",
+    "ssd.nand.spare": "768 B",
+    "ssd.firmware.page_buffer": "16 KiB",
+    "fpga.window": "256 KiB",
+}
+# Two codewords of 512 bytes are the least that can be read; their code needs a larger field.
+LONG_CODEWORDS = LARGE_PAGES | {"ssd.page_format.lba": "4 KiB", "ssd.page_format.field_bits": 13}
+
+CHANGES = {
+    "ssd.nand.page": (FIRMWARE, "2 KiB", {"ssd.nand.spare": "448 B"}),
+    "ssd.nand.luns": (FIRMWARE, 1),
+    "ssd.flash.channels": (FIRMWARE, 2),
+    "ssd.flash.ways": (FIRMWARE, 1),
+    "ssd.flash.rate": (CALM_FIRMWARE, "100 MT/s"),
+    "ssd.flash.clock": (CALM_FIRMWARE, "200 MHz"),
+    "ssd.flash.landing_slots": (FIRMWARE, 1),
+    "ssd.flash.striping": (FIRMWARE, "lun way channel"),
+    "ssd.page_format.lba": (FPGA, "4 KiB", LARGE_PAGES),
+    "ssd.page_format.chunk": (FIRMWARE, "512 B", LONG_CODEWORDS),
+    "ssd.page_format.field_bits": (FIRMWARE, 13),
+    "ssd.page_format.corrected_bits": (CALM_FIRMWARE, 12),
+    **{
+        f"{CORES}.{core}.{key}": (CALM_FIRMWARE, value)
+        for core in ("core0", "core1")
+        for key, value in (("clock", "500 MHz"), ("issue_rate", 2), ("poll", "50 cycles"))
+    },
+    **{
+        f"{BINDING}.{task}": (FIRMWARE, "core1")
+        for task in ("front_end", "isp_control", "translate", "flash_issue", "flash_completion")
+    },
+    f"{BINDING}.gather": (FIRMWARE, "core0"),
+    f"{BINDING}.write_back": (FIRMWARE, "core0"),
+    f"{BINDING}.block_io": (FPGA, "core0"),
+    "ssd.firmware.page_buffer": (FIRMWARE, "8 KiB"),
+    "ssd.firmware.page_jobs": (FIRMWARE, 1),
+    "ssd.firmware.subgraph_buffer": (FIRMWARE, "128 B"),
+    "ssd.firmware.body_pieces_ahead": (FIRMWARE, 1),
+    "ssd.nvme.command_slots": (FPGA, 1),
+    "ssd.nvme.queue_entries": (FPGA, 2),
+    "ssd.nvme.transfer_limit": (DRAWS, "4 KiB"),
+    "ssd.dma.slots": (FIRMWARE, 1),
+    "ssd.dma.descriptor": (FIRMWARE, "4 KiB"),
+    "ssd.dram_rate": (CALM_FIRMWARE, "2 GB/s"),
+    "ssd.pcie.rate": (CALM_FIRMWARE, "2 GB/s"),
+    "ssd.pcie.max_payload": (CALM_FIRMWARE, "8 B"),
+    "ssd.pcie.header": (CALM_FIRMWARE, "20 B"),
+    "ssd.pcie.max_read_request": (CALM_FIRMWARE, "256 B"),
+    "ssd.pcie.read_completion": (CALM_FIRMWARE, "128 B"),
+    "fpga.clock": (CALM_FPGA, "125 MHz"),
+    "fpga.window": (DRAWS, "32 KiB"),
+    "fpga.outstanding_reads": (FPGA, 2),
+    "fpga.stage_slots": (FPGA, 4),
+    "fpga.stage_slot": (FPGA, "256 B"),
+    "fpga.dram.banks": (FPGA, 4),
+    "fpga.dram.row": (FPGA, "128 B"),
+    "fpga.dram.t_ras": (FPGA, "64 ns"),
+    "fpga.dram.t_rtp": (FPGA, "60 ns"),
+    "fpga.dram.t_wr": (FPGA, "60 ns"),
+    "fpga.dram.t_rrd": (FPGA, "20 ns"),
+    "fpga.dram.t_faw": (FPGA, "200 ns"),
+    "fpga.dram.t_refi": (FPGA, "4 us"),
+    "fpga.dram.t_rfc": (FPGA, "500 ns"),
+    "fpga.p2p.rate": (CALM_FPGA, "2 GB/s"),
+    "fpga.pcie.rate_up": (CALM_FPGA, "2 GB/s"),
+    "fpga.pcie.rate_down": (CALM_FPGA, "2 GB/s"),
+    **{
+        f"fpga.{link}.{key}": (CALM_FPGA, value)
+        for link in ("p2p", "pcie")
+        for key, value in (("max_payload", "32 B"), ("header", "20 B"))
+    },
+}
+"""By constant: a system whose run it changes, another value, and what else must change with it."""
+
+LIMITS = {
+    "ssd.nand.spare": ("256 B", "must hold 1386 bytes of codewords"),
+    "ssd.nand.pages_per_block": (1, "must fit the flash array"),
+    "ssd.nand.blocks_per_lun": (1, "must fit the flash array"),
+}
+"""Constants that only bound what is accepted: a value that is too small, and the refusal."""
+
+TESTED_ALONE = {
+    "ssd.firmware.list_pages": "bounds commands of several hundred KB; tests.test_firmware_sampling"
+}
+
+SYSTEM_KEYS = {
+    "firmware-csd": {
+        "positions": (FIRMWARE, "device"),
+        "page_buffer": (FIRMWARE, "8 KiB"),
+        "whole_page": (FIRMWARE, False),
+        "coalescing": (FIRMWARE, 2),
+    },
+    "fpga-csd": {
+        "positions": (FPGA, "device"),
+        "page_buffer": (FPGA, "1 KiB"),
+        "whole_page": (FPGA, False),
+        "reads_in_flight": (FPGA, 1),
+        "unique_blocks": (FPGA, False),
+    },
+}
+LABELS = {"kind", "name"}
+"""Keys that say which system it is, and what it is called."""
+
+
+def visible(result):
+    """All that a run shows beside its subgraphs, without the system's name."""
+    found = result.result
+    return result.latencies_ps, result.spans, dict(found.counters)
+
+
+def test_every_constant_has_an_entry():
+    here = [*CHANGES, *LIMITS, *TESTED_ALONE]
+    assert len(here) == len(set(here))
+    assert set(here) | set(time_keys()) - set(UNSEEN) == set(constant_keys())
+
+
+@pytest.mark.parametrize("key", list(CHANGES))
+def test_constant_changes_something(key):
+    system, value, *companions = CHANGES[key]
+    others = companions[0] if companions else {}
+    scene = crowded if system in crowded.SYSTEMS else one_request
+    before = scene.outcome(system, constants=others)
+    after = scene.outcome(system, constants=others | {key: value})
+    # Not "!=", whose message would be all spans of both.
+    assert (visible(after) == visible(before)) is False
+    assert after.subgraphs == before.subgraphs
+
+
+@pytest.mark.parametrize("key", list(LIMITS))
+def test_limit_refuses_what_is_beyond_it(key, tmp_path):
+    value, message = LIMITS[key]
+    path = tmp_path / "config.yaml"
+    constants = {"ssd.nand.pages_per_block": 8, "ssd.nand.blocks_per_lun": 8} | {key: value}
+    path.write_text(yaml.safe_dump(crowded.document(FIRMWARE, constants=constants)))
+    with pytest.raises(UserError, match=message):
+        compare(load_config(path), engine="icarus", out=tmp_path / "run")
+
+
+@pytest.mark.parametrize("system", crowded.NAMES)
+def test_subgraphs_are_those_of_the_reference(system):
+    assert crowded.outcome(system).subgraphs == crowded.expected(system)
+
+
+def test_every_key_of_a_system_has_an_entry():
+    for model in (FirmwareCsd, FpgaCsd):
+        (kind,) = model.model_fields["kind"].annotation.__args__
+        assert set(SYSTEM_KEYS[kind]) | LABELS == set(model.model_fields)
+
+
+@pytest.mark.parametrize(
+    ("kind", "key"), [(kind, key) for kind, keys in SYSTEM_KEYS.items() for key in keys]
+)
+def test_key_of_a_system_changes_something(kind, key):
+    system, value = SYSTEM_KEYS[kind][key]
+    before = crowded.outcome(system)
+    after = crowded.outcome(system, {key: value})
+    assert (visible(after) == visible(before)) is False
+    assert after.subgraphs == before.subgraphs
+
+
+def test_name_changes_the_name_alone():
+    before = crowded.outcome(FIRMWARE)
+    after = crowded.outcome(FIRMWARE, {"name": "another"})
+    assert after.result.name == "another"
+    assert visible(after) == visible(before)
+
+
+def test_keys_of_the_engine_change_nothing():
+    tested = {"stop_clocks", "name", "waves"}
+    assert set(Engine.model_fields) == tested
+    before = crowded.outcome(FPGA)
+    running = crowded.outcome(FPGA, engine={"stop_clocks": False})
+    assert running.spans == before.spans
+    assert running.subgraphs == before.subgraphs
+
+
+def test_slow_core_changes_the_order_of_other_units():
+    """Not only when things end: what the flash and the links do comes in another order."""
+    before = crowded.outcome(FIRMWARE)
+    for core in ("core0", "core1"):
+        slow = crowded.outcome(FIRMWARE, constants={f"{CORES}.{core}.clock": "500 MHz"})
+        assert slow.latencies_ps[0] > before.latencies_ps[0]
+        assert order_of_others(slow) != order_of_others(before), core
+        assert slow.subgraphs == before.subgraphs
+
+
+def order_of_others(result):
+    """Which units other than cores began what, in order of time."""
+    others = [span for span in result.spans if not span.unit.startswith("core")]
+    starts = sorted((span.start_ps, span.number) for span in others)
+    by_number = {span.number: span for span in others}
+    return [(by_number[n].unit, by_number[n].stage, by_number[n].kind) for _, n in starts]
