@@ -56,6 +56,7 @@ def run_job(
     SimulationFailed
         If it raised anything else, crashed or took longer than ``time_limit_s``.
     """
+    folder = folder.resolve()  # the child runs in it
     folder.mkdir(parents=True, exist_ok=True)
     failure = folder / FAILURE
     failure.unlink(missing_ok=True)
