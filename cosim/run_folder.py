@@ -44,7 +44,8 @@ class RunFolder:
 
     def __init__(self, out: Path) -> None:
         self.out = out
-        self.partial = out.with_name(f"{out.name}.partial-{os.getpid()}")
+        whole = out.resolve()
+        self.partial = whole.with_name(f"{whole.name}.partial-{os.getpid()}")
 
     def __enter__(self) -> Self:
         self._refuse_taken()
@@ -63,7 +64,7 @@ class RunFolder:
         try:
             if kind is None:
                 self._refuse_taken()
-                self.partial.rename(self.out)
+                self.partial.rename(self.out.resolve())
         finally:
             shutil.rmtree(self.partial, ignore_errors=True)
 
