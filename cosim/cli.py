@@ -1,9 +1,12 @@
 """The command ``csd-cosim``: parses, calls one function, prints its result."""
 
 import json
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Annotated, Any, Literal, Self
 
 import rich.progress
@@ -235,14 +238,41 @@ def _emit(text: str, out: Path | None) -> None:
         out.write_text(text, encoding="utf-8")
 
 
+class _Stopped(BaseException):
+    """A signal asked the command to end."""
+
+
+@contextmanager
+def _stopped_by(*signals: signal.Signals) -> Iterator[None]:
+    """Make signals an exception, so that all that is left is cleaned up; only the first counts."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        for each in signals:
+            signal.signal(each, signal.SIG_IGN)
+        raise _Stopped(number)
+
+    before = {each: signal.signal(each, stop) for each in signals}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
 def main() -> None:
     """Run the command.
 
     Bad input is one line on the error stream and exit status 2; a simulation that failed is one
-    line and status 1.
+    line and status 1; so is a signal, Ctrl-C for one, with 128 and its number as a shell has it.
     """
     try:
-        app()
+        with _stopped_by(signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            app()
+    except _Stopped as stopped:
+        (number,) = stopped.args
+        name = signal.Signals(number).name
+        typer.echo(f"csd-cosim: stopped by {name}; nothing of the run was kept", err=True)
+        sys.exit(128 + number)
     except (UserError, InputError) as error:
         typer.echo(f"csd-cosim: {error}", err=True)
         sys.exit(2)

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 from cosim.config.build import check_platforms, striping
-from cosim.config.load import LoadedConfig
-from cosim.config.model import System
+from cosim.config.load import LoadedConfig, pack
+from cosim.config.model import FpgaCsd, System
 from cosim.config.part import nearest
 from cosim.engines.build import Build, build
-from cosim.engines.run import run_job
+from cosim.engines.run import SimulationFailed, run_job
 from cosim.engines.tools import Simulator, require
 from cosim.errors import UserError
 from cosim.progress import NoProgress, Progress
@@ -20,7 +21,8 @@ from cosim.results import RunResult, SystemResult, load_system
 from cosim.run_folder import RunFolder, write_run
 from cosim.systems.child import PROGRESS_FILE
 from cosim.systems.design import machine_design
-from cosim.systems.inputs import load_inputs
+from cosim.systems.inputs import Inputs, load_inputs
+from rtl.contract.gather import MAX_FAN_OUT
 
 __all__ = ["compare"]
 
@@ -55,16 +57,17 @@ def compare(
     simulator = Simulator(config.engine.name)
     require(simulator)
     check_platforms(loaded.platforms, config.systems)
+    design = machine_design(loaded.platforms)
     progress.begin("Reading graph and trace")
     inputs = load_inputs(loaded)
-    _check_fits(loaded, inputs.edge_bytes)
+    _check_fits(loaded, inputs)
     folder = RunFolder(Path(config.run.out) if out is None else out)
     with folder:
         progress.begin(f"Building the RTL for {simulator} (kept for the next run)")
-        built = build(machine_design(loaded.platforms), simulator, waves=config.engine.waves)
+        built = build(design, simulator, waves=config.engine.waves)
         total = len(config.systems) * len(inputs.trace.batches)
         progress.begin(f"Simulating {total} mini-batches", total)
-        results = _simulate(built, loaded, folder.partial, progress)
+        results = _simulate(built, loaded, inputs.trace.sha256, folder, progress)
         progress.begin("Writing results")
         run = RunResult(
             engine=str(simulator),
@@ -95,48 +98,68 @@ def _choose(
     return replace(loaded, config=config.model_copy(update={"engine": picked, "systems": chosen}))
 
 
-def _check_fits(loaded: LoadedConfig, edge_bytes: int) -> None:
+def _check_fits(loaded: LoadedConfig, inputs: Inputs) -> None:
+    """Refuse a graph that is too large for the flash, and fan-outs beyond the gather unit's."""
     ssd = loaded.platforms.ssd
     places = striping(ssd)
     room = places.pages * ssd.nand.page.value
-    if edge_bytes > room:
+    if inputs.edge_bytes > room:
         raise UserError(
             f"{loaded.source.file}: run.graph must fit the flash array of {room} bytes, "
-            f"not need {edge_bytes}"
+            f"not need {inputs.edge_bytes}"
         )
+    if not any(isinstance(system, FpgaCsd) for system in loaded.config.systems):
+        return
+    for batch in inputs.trace.batches:
+        for hop, fan_out in enumerate(batch.fan_outs):
+            if fan_out > MAX_FAN_OUT:
+                raise _fan_out_error(loaded, batch.index, hop, fan_out)
+
+
+def _fan_out_error(loaded: LoadedConfig, batch: int, hop: int, fan_out: int) -> UserError:
+    rule = f"at most {MAX_FAN_OUT}, the gather unit's largest, not {fan_out}"
+    if loaded.config.run.trace.file is None:
+        return loaded.source.error(("run", "trace", "fan_outs", hop), f"must be {rule}")
+    place = f"batches[{batch}].fan_outs[{hop}]"
+    return loaded.source.error(("run", "trace", "file"), f"must have {place} of {rule}")
 
 
 def _simulate(
-    built: Build, loaded: LoadedConfig, folder: Path, progress: Progress
+    built: Build, loaded: LoadedConfig, trace_sha256: str, folder: RunFolder, progress: Progress
 ) -> list[SystemResult]:
-    """Run every system in a simulator process of its own, as many at once as there are cores."""
+    """Run every system in a simulator process of its own, as many at once as there are cores.
+
+    The first to fail ends all others, as does an interrupt.
+    """
     systems = loaded.config.systems
-    works = [folder / f"work-{system.name}" for system in systems]
-    for work in works:
+    works = [folder.partial / f"work-{system.name}" for system in systems]
+    described = {"loaded": pack(loaded), "trace_sha256": trace_sha256}
+    stop = Event()
+
+    def run(system: System, work: Path) -> SystemResult:
         work.mkdir()
+        job = {**described, "system": system.name, "folder": str(work)}
+        run_job(built, "cosim.systems.child:run_system", job, work, stop=stop)
+        return load_system(work)
+
     with ThreadPoolExecutor(min(len(systems), os.cpu_count() or 1)) as pool:
-        jobs = [
-            pool.submit(_run_one, built, loaded, system, work)
-            for system, work in zip(systems, works, strict=True)
-        ]
-        _watch(jobs, works, progress)
+        try:
+            jobs = [pool.submit(run, *pair) for pair in zip(systems, works, strict=True)]
+            _watch(jobs, works, progress)
+        except BaseException as error:
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            if isinstance(error, SimulationFailed) and error.log is not None:
+                kept = folder.keep_log(error.log)
+                raise SimulationFailed(error.message, error.kind, kept) from None
+            raise
         results = [job.result() for job in jobs]
     for system, work in zip(systems, works, strict=True):
         if built.waves:
             waves = work / built.waves_name
-            waves.rename(folder / f"{system.name}{waves.suffix}")
+            waves.rename(folder.partial / f"{system.name}{waves.suffix}")
         shutil.rmtree(work)
     return results
-
-
-def _run_one(built: Build, loaded: LoadedConfig, system: System, work: Path) -> SystemResult:
-    job = {
-        "config": str(Path(loaded.source.file).resolve()),
-        "system": system.name,
-        "folder": str(work),
-    }
-    run_job(built, "cosim.systems.child:run_system", job, work)
-    return load_system(work)
 
 
 def _watch(
@@ -152,5 +175,5 @@ def _watch(
         if finished > told:
             progress.advance(finished - told)
             told = finished
-        for job in done:
+        for job in (job for job in jobs if job in done):
             job.result()

@@ -34,7 +34,8 @@ PACKAGES = (
 class RunFolder:
     """Context in which a run is written to ``partial``, which becomes ``out`` if all goes well.
 
-    An exception removes it; a killed process leaves a folder that is called partial.
+    An exception removes it, but for a log that was kept beside it with :meth:`keep_log`; a killed
+    process leaves a folder that is called partial.
 
     Raises
     ------
@@ -46,6 +47,7 @@ class RunFolder:
         self.out = out
         whole = out.resolve()
         self.partial = whole.with_name(f"{whole.name}.partial-{os.getpid()}")
+        self.failed_log = whole.with_name(f"{whole.name}.failed.log")
 
     def __enter__(self) -> Self:
         self._refuse_taken()
@@ -53,6 +55,7 @@ class RunFolder:
             self.partial.mkdir(parents=True)
         except OSError as error:
             raise UserError(f"{self.out}: output folder must be writable: {error}") from None
+        self.failed_log.unlink(missing_ok=True)
         return self
 
     def __exit__(
@@ -67,6 +70,10 @@ class RunFolder:
                 self.partial.rename(self.out.resolve())
         finally:
             shutil.rmtree(self.partial, ignore_errors=True)
+
+    def keep_log(self, log: Path) -> Path:
+        """Copy a simulator's log out of ``partial``; returns where it is now."""
+        return Path(shutil.copyfile(log, self.failed_log))
 
     def _refuse_taken(self) -> None:
         if self.out.is_dir() and not any(self.out.iterdir()):

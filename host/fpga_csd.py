@@ -18,7 +18,7 @@ from host.subgraph import HopResult, Subgraph
 from host.trace import MiniBatch
 from host.window import BlockRead, Round, WindowLayout, rounds
 from rtl.contract.codec import record_dtype
-from rtl.contract.gather import GatherMode, GatherStatus, ResultHeader
+from rtl.contract.gather import MAX_FAN_OUT, GatherMode, GatherStatus, ResultHeader
 from rtl.contract.kernel import Cause, FpgaPort, Kernel, latest
 from rtl.contract.nvme import Opcode
 
@@ -49,7 +49,7 @@ class FpgaCsdParameters:
     """Largest NVMe read (MDTS of the device)."""
     result_bytes: int = 1 << 20
     """Room for the results of one launch on the card."""
-    max_fan_out: int = 256
+    max_fan_out: int = MAX_FAN_OUT
     """Largest fan-out that the gather unit was built for."""
 
     def __post_init__(self) -> None:

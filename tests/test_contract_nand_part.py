@@ -52,6 +52,7 @@ def test_numbers_are_positive_integers(name, value):
     ("change", "message"),
     [
         ({"page_bytes": 16_383}, "must be even on a DDR bus, not 16383 and 1664"),
+        ({"pages_per_block": 96}, "pages_per_block must be a power of two, not 96"),
         ({"spare_bytes": 1_663}, "must be even on a DDR bus, not 16384 and 1663"),
         (
             {"t_wc_ps": 21_999},

@@ -5,8 +5,20 @@ import json
 import pytest
 import yaml
 
-from cosim.config.build import firmware_parameters, nand_part, page_layout, period_ps
-from cosim.config.load import load_config, load_platform, platform_names, resolved_yaml
+from cosim.config.build import (
+    card_wires,
+    firmware_parameters,
+    nand_part,
+    page_layout,
+    period_ps,
+)
+from cosim.config.load import (
+    default_platforms,
+    load_config,
+    load_platform,
+    platform_names,
+    resolved_yaml,
+)
 from cosim.config.model import Config
 from cosim.config.platform import constants
 from tests.test_architecture import ROOT
@@ -94,6 +106,21 @@ def test_cosmos_plus_becomes_the_part_of_its_sources():
     assert (part.t_wb_ps, part.t_ccs_ps, part.t_r_ps) == (100_000, 340_000, 50_000_000)
     assert (layout.data_bytes, layout.metadata_bytes, layout.lba_bus_bytes) == (17_728, 278, 4432)
     assert ssd.pcie.rate.value == 4_000_000_000
+
+
+def test_one_host_sets_one_payload_limit_for_all_devices():
+    platforms = default_platforms()
+    links = (platforms.ssd.pcie, platforms.fpga.pcie, platforms.fpga.p2p)
+    assert {link.max_payload.value for link in links} == {256}
+
+
+def test_the_card_s_link_moves_what_its_source_measured():
+    # UG1382: 3423.9 MB/s from host to card, 3314.4 MB/s from card to host.
+    up, down = card_wires(load_platform("smartssd").pcie)
+    size = 1 << 30
+    for wire, rate in ((up, 3_314.4e6), (down, 3_423.9e6)):
+        seconds = wire.duration_ps(size + wire.write_overhead(size)) / 10**12
+        assert size / seconds == pytest.approx(rate, rel=1e-4)
 
 
 def test_page_buffer_is_the_system_s_or_the_platform_s(write_config):

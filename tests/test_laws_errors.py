@@ -137,8 +137,8 @@ class TestRun:
 
     @pytest.mark.parametrize("system", ["firmware-csd", "fpga-csd"])
     def test_a_page_that_was_never_written_ends_it(self, failing, monkeypatch, system):
-        def run_job(built, function, job, folder):
-            real(built, "tests.benches.system_job:run_unwritten", job, folder)
+        def run_job(built, function, job, folder, **options):
+            real(built, "tests.benches.system_job:run_unwritten", job, folder, **options)
 
         real = compare.run_job
         monkeypatch.setattr(compare, "run_job", run_job)

@@ -24,6 +24,7 @@ from firmware_model.parameters import (
     DmaParameters,
     FirmwareParameters,
     NvmeParameters,
+    QueueRegisters,
     Task,
 )
 from host.costs import HostCosts
@@ -44,9 +45,11 @@ __all__ = [
     "firmware_parameters",
     "host_costs",
     "link_parameters",
+    "naming",
     "nand_part",
     "page_layout",
     "period_ps",
+    "queue_registers",
     "striping",
     "wire_parameters",
 ]
@@ -229,6 +232,20 @@ def firmware_parameters(ssd: SsdPlatform, system: System, edge_bytes: int) -> Fi
     )
 
 
+def queue_registers(
+    ssd: SsdPlatform, *, submission: int, completion: int, number: int = 1
+) -> QueueRegisters:
+    """A queue pair at two addresses of host memory, as the device knows it."""
+    entries = ssd.nvme.queue_entries.value
+    return QueueRegisters(
+        number=number,
+        submission_address=submission,
+        submission_entries=entries,
+        completion_address=completion,
+        completion_entries=entries,
+    )
+
+
 def check_platforms(platforms: Platforms, systems: tuple[System, ...]) -> None:
     """Refuse platforms that contradict themselves, before anything else is done.
 
@@ -238,29 +255,31 @@ def check_platforms(platforms: Platforms, systems: tuple[System, ...]) -> None:
         Naming the platform and what must hold.
     """
     ssd, fpga = platforms.ssd, platforms.fpga
-    with _naming("ssd"):
+    with naming("ssd"):
         bus_phases(ssd)
         period_ps(ssd.flash.clock.value)
         link_parameters(ssd.pcie)
+        queue_registers(ssd, submission=0, completion=0)
         Placement(lba_bytes=ssd.page_format.lba.value)
         for system in systems:
             # The page buffer's share is of a graph that is not known here; any one will do.
             firmware_parameters(ssd, system, 1 << 62)
-    with _naming("fpga"):
+    with naming("fpga"):
         period_ps(fpga.clock.value)
         dram_times(fpga)
         wire_parameters(fpga.p2p)
         card_wires(fpga.pcie)
         WindowLayout(fpga.window.value)
-    with _naming("host"):
+    with naming("host"):
         host_costs(platforms.host)
 
 
 @contextmanager
-def _naming(part: str) -> Iterator[None]:
+def naming(part: str) -> Iterator[None]:
+    """Make an error of a parameter object or of hardware one of the platform ``part``."""
     try:
         yield
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise UserError(f"platform {part}: {error}") from None
 
 

@@ -20,9 +20,11 @@ __all__ = [
     "default_platforms",
     "load_config",
     "load_platform",
+    "pack",
     "platform_file",
     "platform_names",
     "resolved_yaml",
+    "unpack",
 ]
 
 PLATFORM_FOLDER = Path(__file__).parents[1] / "platforms"
@@ -119,6 +121,32 @@ def resolved_yaml(loaded: LoadedConfig) -> str:
         part: getattr(loaded.platforms, part).model_dump(mode="json") for part in _MODELS
     }
     return yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=100)
+
+
+def pack(loaded: LoadedConfig) -> dict[str, Any]:
+    """Make everything that was read into plain JSON values, for another process.
+
+    That process must not read the files again: they may have been edited since.
+    """
+    return {
+        "file": str(Path(loaded.source.file).resolve()),
+        "config": loaded.config.model_dump(mode="json"),
+        "platforms": {
+            part: getattr(loaded.platforms, part).model_dump(mode="json") for part in _MODELS
+        },
+    }
+
+
+def unpack(values: dict[str, Any]) -> LoadedConfig:
+    """What :func:`pack` was given, but for the lines of its keys."""
+    platforms: dict[str, Any] = {
+        part: model.model_validate(values["platforms"][part]) for part, model in _MODELS.items()
+    }
+    return LoadedConfig(
+        Config.model_validate(values["config"]),
+        Platforms.model_construct(**platforms),
+        YamlSource(values["file"], {}),
+    )
 
 
 def _read_part(file: Path, part: str) -> YamlSource:

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Design"]
+__all__ = ["MOST_UNITS", "Design"]
+
+MOST_UNITS = 31
+"""One bit a unit, in words that the VPI takes and gives as plain integers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +30,11 @@ class Design:
         Modules that Verilator is to inline into their unit, so that all units share their code.
     sources : sequence of Path
         Verilog files that are part of the design as they are.
+
+    Raises
+    ------
+    ValueError
+        If there are more than :data:`MOST_UNITS` units.
     """
 
     units: Sequence[Any]
@@ -35,3 +43,10 @@ class Design:
     public: Sequence[tuple[str, str]] = (("sim_ram", "mem"),)
     inlined: Sequence[str] = ()
     sources: Sequence[Path] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.units) > MOST_UNITS:
+            raise ValueError(
+                f"units (flash channels, and the gather unit) must be at most {MOST_UNITS}, "
+                f"not {len(self.units)}"
+            )

@@ -6,6 +6,7 @@ from typing import Any
 from cocotb.triggers import Timer
 from cocotb.utils import get_sim_time
 
+from cosim.engines.design import MOST_UNITS
 from cosim.engines.memory import WordMemory
 from cosim.engines.trigger import ChangeOrTime
 from cosim.lockstep import Report
@@ -17,7 +18,7 @@ _TIME_BITS = 64
 _NEVER = (1 << _TIME_BITS) - 1
 _STRIDE_PS = 100_000_000  # how far to run when only the RTL can tell what comes next; even
 _PATIENCE_PS = 10_000_000_000  # far more than any burst or poll takes
-_INT_BITS = 31  # values that the VPI takes and gives as a plain integer
+_INT_BITS = MOST_UNITS  # of values that the VPI takes and gives as a plain integer
 
 
 class Mailbox:
@@ -85,8 +86,8 @@ class HdlEngine:
         self._next_due: int | None = None
         """Earliest time at which a stopped clock starts by itself; None while any clock runs."""
         self._wait = ChangeOrTime(dut.events)
-        if len(self.units) > _INT_BITS:
-            raise ValueError(f"units must be at most {_INT_BITS}, not {len(self.units)}")
+        if len(self.units) > MOST_UNITS:
+            raise ValueError(f"units must be at most {MOST_UNITS}, not {len(self.units)}")
 
     async def start(self, boot_ps: int) -> None:
         """Take the simulation out of reset and up to ``boot_ps``.

@@ -5,8 +5,10 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
+from threading import Event
 from typing import Any
 from xml.etree import ElementTree
 
@@ -22,14 +24,30 @@ __all__ = ["JOB_VARIABLE", "SimulationFailed", "run_job"]
 
 JOB_VARIABLE = "CSD_COSIM_JOB"
 FAILURE = "failure.json"
+POLL_S = 0.1
 
 
 class SimulationFailed(Exception):
-    """The simulation ended with an error; ``kind`` is the name of its class in the child."""
+    """The simulation ended with an error.
 
-    def __init__(self, message: str, kind: str = "") -> None:
+    Parameters
+    ----------
+    message : str
+        What happened.
+    kind : str
+        Name of the error's class in the child.
+    log : Path, optional
+        The simulator's log, where it says more than ``message``, which then names it.
+    """
+
+    def __init__(self, message: str, kind: str = "", log: Path | None = None) -> None:
+        self.message = message
         self.kind = kind
-        super().__init__(message)
+        self.log = log
+        super().__init__(message, kind, log)
+
+    def __str__(self) -> str:
+        return self.message if self.log is None else f"{self.message}; see {self.log}"
 
 
 def run_job(
@@ -41,20 +59,22 @@ def run_job(
     module: str = "cosim.bench.entry",
     test: str | None = None,
     time_limit_s: float | None = None,
+    stop: Event | None = None,
 ) -> None:
     """Call ``function`` ("module:name") as ``await function(dut, job)`` in the simulator.
 
     ``job`` is anything that JSON carries. The function writes its results itself. ``folder`` gets
     the job, the simulator's log, and the waves of a build that has them (``build.waves_name``).
     Another ``module`` of cocotb tests may be named instead of the entry that calls ``function``,
-    and the one ``test`` of it that is to run.
+    and the one ``test`` of it that is to run. Whoever sets ``stop`` ends the simulator at once. It
+    does not outlive the call, however that ends.
 
     Raises
     ------
     UserError
         If the child raised one: with its message.
     SimulationFailed
-        If it raised anything else, crashed or took longer than ``time_limit_s``.
+        If it raised anything else, crashed, took longer than ``time_limit_s`` or was stopped.
     """
     folder = folder.resolve()  # the child runs in it
     folder.mkdir(parents=True, exist_ok=True)
@@ -69,37 +89,59 @@ def run_job(
     if test is not None:
         environment["COCOTB_TEST_FILTER"] = f"{re.escape(f'{module}.{test}')}$"
     log = folder / "simulator.log"
-    with log.open("w") as out:
-        try:
-            done = subprocess.run(
-                _command(build, folder),
-                cwd=folder,
-                env=environment,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                stdin=subprocess.DEVNULL,
-                timeout=time_limit_s,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise SimulationFailed(
-                f"The simulation must end within {time_limit_s} s of wall time; it was stopped"
-            ) from None
+    status = _simulate(_command(build, folder), folder, environment, log, time_limit_s, stop)
     if failure.exists():
         raise _failed(json.loads(failure.read_text()))
-    _check_results(results, done.returncode, log)
+    _check_results(results, status, log)
+
+
+def _simulate(
+    command: list[str],
+    folder: Path,
+    environment: dict[str, str],
+    log: Path,
+    time_limit_s: float | None,
+    stop: Event | None,
+) -> int:
+    """Run the simulator to its end and return its exit status."""
+    until = None if time_limit_s is None else time.monotonic() + time_limit_s
+    with log.open("w") as out:
+        # In a session of its own, Ctrl-C at the terminal is for this process alone to deal with.
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    try:
+        while stop is None or not stop.is_set():
+            try:
+                return process.wait(POLL_S)
+            except subprocess.TimeoutExpired:
+                if until is not None and time.monotonic() > until:
+                    raise SimulationFailed(
+                        f"The simulation must end within {time_limit_s} s of wall time; "
+                        "it was stopped"
+                    ) from None
+        raise SimulationFailed("The simulation was stopped")
+    finally:
+        process.kill()
+        process.wait()
 
 
 def _check_results(results: Path, status: int, log: Path) -> None:
     """Raise unless the simulator ended well and all tests of its results file passed."""
     if not results.exists():
-        raise SimulationFailed(f"The simulator ended with status {status}; see {log}")
+        raise SimulationFailed(f"The simulator ended with status {status}", log=log)
     for failed in ElementTree.parse(results).iter("failure"):
         message = " ".join(failed.get("message", "").split())
         kind = failed.get("type", "")
-        raise SimulationFailed(f"{kind}: {message}; see {log}", kind)
+        raise SimulationFailed(f"{kind}: {message}", kind, log)
     if status:
-        raise SimulationFailed(f"The simulator ended with status {status}; see {log}")
+        raise SimulationFailed(f"The simulator ended with status {status}", log=log)
 
 
 def _environment(module: str, description: Path, results: Path) -> dict[str, str]:

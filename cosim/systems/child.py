@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from cosim.config.load import load_config
+from cosim.config.load import unpack
+from cosim.errors import UserError
 from cosim.results import save_system
 from cosim.systems.inputs import load_inputs
 from cosim.systems.machine import Machine
@@ -15,15 +16,24 @@ PROGRESS_FILE = "progress"
 
 
 async def run_system(dut: Any, job: dict[str, Any]) -> None:
-    """Run system ``job["system"]`` of file ``job["config"]``; write into ``job["folder"]``."""
+    """Run system ``job["system"]`` of the packed ``job["loaded"]``; write into ``job["folder"]``.
+
+    Graph and trace are read again, and must still be those of ``job["trace_sha256"]``.
+    """
     folder = Path(job["folder"])
-    loaded = load_config(job["config"])
+    loaded = unpack(job["loaded"])
     system = next(s for s in loaded.config.systems if s.name == job["system"])
+    inputs = load_inputs(loaded)
+    if inputs.trace.sha256 != job["trace_sha256"]:
+        raise UserError(
+            f"{loaded.source.file}: files of run.graph and run.trace must stay as they are while "
+            "the run goes on, and have changed"
+        )
     machine = await Machine.start(
         dut,
         loaded.platforms,
         system,
-        load_inputs(loaded),
+        inputs,
         stop_clocks=loaded.config.engine.stop_clocks,
     )
     with (folder / PROGRESS_FILE).open("ab", buffering=0) as progress:

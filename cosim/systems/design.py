@@ -1,10 +1,16 @@
+# amaranth: UnusedElaboratable=no
+# (Units are made to see whether they refuse their parameters.)
 """The RTL of a system's device, from its platforms."""
 
-from cosim.config.build import bus_phases, dram_times, nand_part, period_ps
+from dataclasses import fields
+
+from cosim.config.build import bus_phases, dram_times, naming, nand_part, period_ps
 from cosim.config.model import Platforms
-from cosim.config.platform import SsdPlatform
+from cosim.config.platform import FpgaPlatform, SsdPlatform
 from cosim.engines.design import Design
 from cosim.engines.device import FlashArray, GatherCard, device_design
+from rtl.gather.unit import GatherSimUnit
+from rtl.nand.unit import FlashChannelUnit
 
 __all__ = ["machine_design", "unit_names"]
 
@@ -15,8 +21,22 @@ def unit_names(ssd: SsdPlatform) -> list[str]:
 
 
 def machine_design(platforms: Platforms) -> Design:
-    """All flash channels and the gather unit; every system of a run uses the same design."""
-    ssd, fpga = platforms.ssd, platforms.fpga
+    """All flash channels and the gather unit; every system of a run uses the same design.
+
+    Raises
+    ------
+    UserError
+        Naming the platform, if the hardware cannot be made as it says; before anything is built.
+    """
+    with naming("ssd"):
+        flash = _flash_array(platforms.ssd)
+    with naming("fpga"):
+        card = _gather_card(platforms.fpga)
+    with naming("ssd"):
+        return device_design(flash, card)
+
+
+def _flash_array(ssd: SsdPlatform) -> FlashArray:
     flash = FlashArray(
         part=nand_part(ssd),
         channels=ssd.flash.channels.value,
@@ -25,6 +45,18 @@ def machine_design(platforms: Platforms) -> Design:
         period_ps=period_ps(ssd.flash.clock.value),
         phases=bus_phases(ssd),
     )
+    FlashChannelUnit(
+        flash.part,
+        period_ps=flash.period_ps,
+        ways=flash.ways,
+        phases=flash.phases,
+        slots=flash.slots,
+        emitted=True,
+    )
+    return flash
+
+
+def _gather_card(fpga: FpgaPlatform) -> GatherCard:
     card = GatherCard(
         period_ps=period_ps(fpga.clock.value),
         times=dram_times(fpga),
@@ -33,4 +65,5 @@ def machine_design(platforms: Platforms) -> Design:
         stage_slots=fpga.stage_slots.value,
         stage_slot_bytes=fpga.stage_slot.value,
     )
-    return device_design(flash, card)
+    GatherSimUnit(**{field.name: getattr(card, field.name) for field in fields(card)}, emitted=True)
+    return card

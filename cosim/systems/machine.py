@@ -13,6 +13,7 @@ from cosim.config.build import (
     nand_part,
     page_layout,
     period_ps,
+    queue_registers,
     striping,
     wire_parameters,
 )
@@ -31,7 +32,6 @@ from cosim.units.channel import ChannelPort
 from cosim.units.counters import unit_counters
 from cosim.units.gather import GatherPort
 from firmware_model.device import Device
-from firmware_model.parameters import QueueRegisters
 from host.costs import HostCpu
 from host.driver import NvmeDriver
 from host.firmware_csd import FirmwareCsdHost, FirmwareCsdParameters
@@ -132,12 +132,8 @@ class Machine:
         driver = NvmeDriver(
             kernel, HostPort(kernel, memory, link, port), cpu, depth=depth, queue=QUEUE
         )
-        registers = QueueRegisters(
-            number=QUEUE,
-            submission_address=driver.sq_address,
-            submission_entries=depth,
-            completion_address=driver.cq_address,
-            completion_entries=depth,
+        registers = queue_registers(
+            ssd, number=QUEUE, submission=driver.sq_address, completion=driver.cq_address
         )
         parameters = firmware_parameters(ssd, system, inputs.edge_bytes)
         device = Device(kernel, port, flash, parameters, queues=[registers])

@@ -4,6 +4,7 @@ from amaranth.lib import data, enum
 
 __all__ = [
     "DESCRIPTOR_MAGIC",
+    "MAX_FAN_OUT",
     "GatherCounters",
     "GatherDescriptor",
     "GatherDone",
@@ -17,6 +18,8 @@ __all__ = [
 ]
 
 DESCRIPTOR_MAGIC = 0x47
+MAX_FAN_OUT = 256
+"""Largest fan-out of a descriptor, where the unit is not made for another one."""
 
 
 class GatherMode(enum.IntEnum, shape=8):

@@ -21,7 +21,8 @@ class NandPart:
     Raises
     ------
     ValueError
-        If a number is not positive, the page or spare is odd, or times contradict each other.
+        If a number is not positive, the page or spare is odd, the pages of a block are no power of
+        two, or times contradict each other.
     """
 
     name: str
@@ -76,6 +77,11 @@ class NandPart:
             raise ValueError(
                 "page_bytes and spare_bytes must be even on a DDR bus, "
                 f"not {self.page_bytes} and {self.spare_bytes}"
+            )
+        if self.pages_per_block & self.pages_per_block - 1:
+            raise ValueError(
+                f"pages_per_block must be a power of two, not {self.pages_per_block}: "
+                "a row address is the bits of a block over those of a page"
             )
         if self.t_wp_ps + self.t_wh_ps > self.t_wc_ps:
             raise ValueError(

@@ -5,7 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from rtl.axi4 import Axi4Read
-from rtl.contract.gather import GatherDone, GatherLaunch, GatherStatus
+from rtl.contract.gather import MAX_FAN_OUT, GatherDone, GatherLaunch, GatherStatus
 from rtl.gather.descriptors import DescriptorChecker, DescriptorFetcher, DescriptorRun
 from rtl.gather.ids import IdReader, IdRequester
 from rtl.gather.positions import PositionSource
@@ -182,7 +182,7 @@ class GatherUnit(wiring.Component):
         request held up since ``outstanding`` are in flight.
     """
 
-    def __init__(self, *, data_bits=512, id_bits=2, outstanding=16, max_fan_out=256):
+    def __init__(self, *, data_bits=512, id_bits=2, outstanding=16, max_fan_out=MAX_FAN_OUT):
         if data_bits not in (256, 512, 1024):
             raise ValueError(f"Data width must be 256, 512 or 1024 bits, not {data_bits!r}")
         if not isinstance(id_bits, int) or id_bits < 2:

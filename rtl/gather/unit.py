@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out, connect
 
 from rtl.axi4 import Axi4Read, Axi4Write
 from rtl.contract.gather import (
+    MAX_FAN_OUT,
     GatherCounters,
     GatherEvent,
     GatherLaunch,
@@ -107,7 +108,7 @@ class GatherSimUnit(wiring.Component):
         period_ps=4000,
         data_bits=512,
         outstanding=16,
-        max_fan_out=256,
+        max_fan_out=MAX_FAN_OUT,
         window_bytes=1 << 24,
         stage_slots=32,
         stage_slot_bytes=4096,

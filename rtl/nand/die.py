@@ -1,3 +1,5 @@
+# amaranth: UnusedElaboratable=no
+# (The parts are made in constructors, which must refuse what their parts refuse.)
 """NAND die: the counterpart of the flash-channel controller on the bus; simulation only."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal

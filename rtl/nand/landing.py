@@ -1,3 +1,5 @@
+# amaranth: UnusedElaboratable=no
+# (The parts are made in constructors, which must refuse what their parts refuse.)
 """Landing buffer of a channel: page data waits here, whole, for the kernel; simulation only."""
 
 from amaranth.hdl import Cat, Module, Signal

@@ -1,3 +1,5 @@
+# amaranth: UnusedElaboratable=no
+# (The parts are made in constructors, which must refuse what their parts refuse.)
 """One flash channel as the kernel sees it: controller, dies, checker and landing, by mailboxes."""
 
 from amaranth.hdl import Cat, ClockSignal, Instance, Module, Mux, ResetSignal, Signal, Value

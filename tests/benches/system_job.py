@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from unittest.mock import patch
 
-from cosim.config.load import load_config
+from cosim.config.load import load_config, unpack
 from cosim.medium import IdArray
 from cosim.results import save_system
 from cosim.systems.inputs import load_inputs
@@ -27,7 +27,7 @@ class BlindGraph:
 
 
 async def start(dut, job):
-    loaded = load_config(job["config"])
+    loaded = unpack(job["loaded"]) if "loaded" in job else load_config(job["config"])
     system = next(s for s in loaded.config.systems if s.name == job["system"])
     return await Machine.start(
         dut,

@@ -1,0 +1,270 @@
+"""The main job around its simulations: what is refused before them, and how they are ended."""
+
+import asyncio
+import gc
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import pytest
+from amaranth.hdl import Fragment
+
+from cosim import compare as compare_module
+from cosim.compare import compare
+from cosim.config.load import load_config, pack, unpack
+from cosim.engines import run as run_module
+from cosim.engines.build import Build
+from cosim.engines.run import SimulationFailed
+from cosim.engines.tools import Simulator
+from cosim.errors import UserError
+from cosim.systems import child
+from cosim.systems.design import machine_design
+from cosim.systems.inputs import load_inputs
+from host.trace import Trace
+from rtl.contract.channel import ChannelCommand
+from rtl.nand.mailbox import Mailbox
+from tests.system_runs import as_text, configuration, systems
+
+FAN_OUTS = {"batches": 2, "targets": 6, "fan_outs": [300, 2], "seed": 1}
+ENDED_WITHIN_S = 20
+
+
+class Built(Exception):
+    """The check did not refuse: the build began."""
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write the small example, changed; returns its path."""
+
+    def write(**changes):
+        path = tmp_path / "c.yaml"
+        path.write_text(as_text(configuration(**changes)))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def refusal(write, tmp_path, monkeypatch):
+    """Message of the refusal of the small example, changed; nothing is built or left behind."""
+
+    def build(*arguments, **options):
+        raise Built
+
+    monkeypatch.setattr(compare_module, "build", build)
+    monkeypatch.setattr(compare_module, "require", lambda simulator: None)
+
+    def refusal(names=None, **changes):
+        with pytest.raises(UserError) as error:
+            compare(load_config(write(**changes)), out=tmp_path / "run", systems=names)
+        assert sorted(file.name for file in tmp_path.iterdir() if file.suffix != ".json") == [
+            "c.yaml"
+        ]
+        return str(error.value)
+
+    return refusal
+
+
+HARDWARE = [
+    ("ssd.flash.rate", "400 MT/s", "ssd: flash.rate must be 1 or 2 times flash.clock, not 4 times"),
+    ("ssd.flash.landing_slots", 300, "ssd: Slots must be an integer from 1 to 256, not 300"),
+    ("ssd.flash.channels", 31, "ssd: units (flash channels, and the gather unit) must be at most "),
+    ("ssd.flash.ways", 300, "ssd: Ways must be 1 to 256, not 300"),
+    ("ssd.nand.spare", "99328 B", "ssd: A page must be at most 65536 bytes, not 101376"),
+    ("ssd.nand.blocks_per_lun", 1 << 20, "ssd: Rows and LUNs must fit in 24 address bits, not "),
+    ("ssd.nand.pages_per_block", 96, "ssd: pages_per_block must be a power of two, not 96: a row "),
+    ("ssd.nvme.queue_entries", 1, "ssd: submission_entries must be in 2 to 65536, not 1"),
+    ("fpga.window", "24 MiB", "fpga: DRAM window must be a power of two of bytes from 16384 up, "),
+    ("fpga.outstanding_reads", 12, "fpga: Outstanding must be a power of two from 2 up, not 12"),
+    ("fpga.stage_slots", 12, "fpga: slots must be a power of two from 2 up, not 12"),
+    ("fpga.stage_slot", "3 KiB", "fpga: slot_bytes must be a power of two from 64 up, not 3072"),
+]
+
+
+@pytest.mark.parametrize(("key", "value", "message"), HARDWARE, ids=[row[0] for row in HARDWARE])
+def test_hardware_that_cannot_be_made_is_refused(refusal, key, value, message):
+    found = refusal(platform_overrides={key: value})
+    assert found.startswith(f"platform {message}")
+    assert "\n" not in found
+
+
+def test_most_units_are_accepted(refusal):
+    with pytest.raises(Built):
+        refusal(platform_overrides={"ssd.flash.channels": 30})
+
+
+def test_a_fan_out_beyond_the_gather_unit_is_refused(refusal):
+    found = refusal(run__trace=FAN_OUTS)
+    rule = "run.trace.fan_outs[0] must be at most 256, the gather unit's largest, not 300"
+    assert found.partition("c.yaml:")[2].partition(": ")[2] == rule
+
+
+def test_a_fan_out_beyond_the_gather_unit_is_fine_without_one(refusal):
+    with pytest.raises(Built):
+        refusal(["firmware-csd"], run__trace=FAN_OUTS)
+
+
+def test_a_fan_out_of_a_trace_file_is_refused(refusal, write, tmp_path):
+    inputs = load_inputs(load_config(write()))
+    trace = Trace.generate(inputs.graph, seed=1, batches=2, targets=3, fan_outs=(2, 257))
+    trace.save(tmp_path / "t.json")
+    found = refusal(run__trace={"file": str(tmp_path / "t.json")})
+    assert found.endswith(
+        "run.trace.file must have batches[0].fan_outs[1] of at most 256, "
+        "the gather unit's largest, not 257"
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("key", "value"), [("ssd.flash.landing_slots", 300), ("fpga.window", "24 MiB")]
+)
+def test_a_refusal_is_one_line_on_the_error_stream(write, tmp_path, key, value):
+    """No warning about hardware that was made and not used, either."""
+    path = write(
+        platform_overrides={key: value}, systems=systems(firmware={"page_buffer": "2 KiB"})
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "always", "-c", "from cosim.cli import main; main()",
+         "compare", path, "--engine", "verilator", "--out", tmp_path / "run"],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 2
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("csd-cosim: platform ")
+
+
+def test_hardware_made_to_be_checked_is_dropped_quietly(write):
+    Fragment.get(Mailbox(ChannelCommand, depth=2), None)  # Amaranth's warning sleeps until then
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        machine_design(load_config(write()).platforms)
+        gc.collect()
+    assert [str(warning.message) for warning in caught] == []
+
+
+class TestWhatAChildGets:
+    @pytest.mark.parametrize("name", ["quickstart", "quickstart-small", "quickstart-serial"])
+    def test_is_all_that_was_read(self, name):
+        folder = Path(compare_module.__file__).parents[1] / "examples"
+        loaded = load_config(folder / f"{name}.yaml")
+        again = unpack(json.loads(json.dumps(pack(loaded))))
+        assert again.config == loaded.config
+        for part in ("ssd", "fpga", "host"):
+            assert getattr(again.platforms, part) == getattr(loaded.platforms, part)
+        assert again.file("x").resolve() == loaded.file("x").resolve()
+
+    def test_is_not_read_again(self, write, monkeypatch):
+        loaded = load_config(write(platform_overrides={"ssd.nand.t_r": "7 us"}))
+        trace = load_inputs(loaded).trace
+        packed = pack(loaded)
+        write(platform_overrides={"ssd.nand.t_r": "9 us"})
+
+        async def start(dut, platforms, system, inputs, *, stop_clocks):
+            raise Built(platforms.ssd.nand.t_r.value, system.name, inputs.trace.sha256)
+
+        monkeypatch.setattr(child.Machine, "start", start)
+        job = {"loaded": packed, "trace_sha256": trace.sha256, "folder": ".", "system": "fpga-csd"}
+        with pytest.raises(Built) as built:
+            asyncio.run(child.run_system(None, job))
+        assert built.value.args == (7_000_000, "fpga-csd", trace.sha256)
+
+    def test_must_not_change_on_disk(self, write):
+        loaded = load_config(write())
+        other = load_inputs(load_config(write(run__trace={**FAN_OUTS, "seed": 2}))).trace
+        job = {
+            "loaded": pack(loaded),
+            "trace_sha256": other.sha256,
+            "folder": ".",
+            "system": "fpga-csd",
+        }
+        with pytest.raises(UserError, match="must stay as they are while the run goes on"):
+            asyncio.run(child.run_system(None, job))
+
+
+def stand_in(build, folder):
+    """Command in the simulator's place: one system fails soon, the other one would take minutes."""
+    if folder.name == os.environ.get("FAILS"):
+        script = "import time; time.sleep(0.5); print('boom', flush=True); raise SystemExit(3)"
+    else:
+        pids = os.environ["PIDS"]
+        script = (
+            "import os, time; from pathlib import Path\n"
+            f"Path({pids!r}, str(os.getpid())).touch(); time.sleep(300)"
+        )
+    return [sys.executable, "-c", script]
+
+
+def no_build(*arguments, **options):
+    return Build(Simulator.ICARUS, Path(), Path(), waves=False)
+
+
+def patched_main():
+    """The command with stand-ins for simulators; see :func:`stand_in`."""
+    from cosim.cli import main
+
+    run_module._command = stand_in
+    compare_module.build = no_build
+    compare_module.require = lambda simulator: None
+    main()
+
+
+def alive(folder):
+    """Those of the processes whose numbers are names in ``folder`` that still run."""
+    return [path.name for path in folder.iterdir() if Path("/proc", path.name).exists()]
+
+
+class TestEnd:
+    @pytest.fixture
+    def pids(self, tmp_path, monkeypatch):
+        folder = tmp_path / "pids"
+        folder.mkdir()
+        monkeypatch.setenv("PIDS", str(folder))
+        return folder
+
+    @pytest.fixture
+    def out(self, tmp_path):
+        return tmp_path / "runs" / "here"
+
+    def test_one_failure_ends_all(self, write, pids, out, monkeypatch):
+        monkeypatch.setattr(run_module, "_command", stand_in)
+        monkeypatch.setattr(compare_module, "build", no_build)
+        monkeypatch.setattr(compare_module, "require", lambda simulator: None)
+        monkeypatch.setenv("FAILS", "work-fpga-csd")
+        log = out.with_name("here.failed.log")
+        began = time.monotonic()
+        with pytest.raises(SimulationFailed) as failed:
+            compare(load_config(write()), out=out)
+        assert time.monotonic() - began < ENDED_WITHIN_S
+        assert str(failed.value) == f"The simulator ended with status 3; see {log}"
+        assert log.read_text() == "boom\n"
+        assert alive(pids) == []
+        assert list(out.parent.iterdir()) == [log]
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+    def test_a_signal_ends_all(self, write, pids, out, number, status):
+        script = "from tests.test_cosim_compare import patched_main; patched_main()"
+        command = subprocess.Popen(
+            [sys.executable, "-c", script, "compare", write(), "--out", out],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        until = time.monotonic() + 60
+        while len(list(pids.iterdir())) < min(2, os.cpu_count() or 1):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        command.send_signal(number)
+        _, errors = command.communicate(timeout=ENDED_WITHIN_S)
+        assert command.returncode == status
+        lines = [line for line in errors.splitlines() if not line.endswith("...")]
+        assert lines == [f"csd-cosim: stopped by {number.name}; nothing of the run was kept"]
+        assert alive(pids) == []
+        assert list(out.parent.iterdir()) == []
