@@ -1,5 +1,7 @@
 """Every way in which a configuration is refused: one line with file, place, rule and value."""
 
+import os
+
 import pytest
 
 from cosim.config.load import load_config
@@ -14,6 +16,17 @@ def refusal(path):
     message = str(error.value)
     assert "\n" not in message
     return message
+
+
+OVERRIDE = 'ssd.nand.t_r: "25 us"'
+PLACED = "c.yaml:9: platform_overrides."
+BOMB = "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(
+    f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 8)}]\n" for n in range(1, 12)
+)
+
+
+def overriding(key, value):
+    return OVERRIDE, f"{key}: {value}"
 
 
 BAD = [
@@ -170,6 +183,33 @@ BAD = [
         ('ssd.nand.t_r: "25 us"', "ssd.firmware.binding.gather: core7"),
         "platform ssd: binding['gather'] must be one of core0, core1, not 'core7'",
     ),
+    (
+        overriding("ssd.flash.clock", '"0 Hz"'),
+        PLACED + "ssd.flash.clock must be positive, not '0 Hz'",
+    ),
+    (overriding("fpga.clock", '"0 Hz"'), PLACED + "fpga.clock must be positive, not '0 Hz'"),
+    (
+        overriding("ssd.firmware.cores.core0.clock", '"0 Hz"'),
+        PLACED + "ssd.firmware.cores.core0.clock must be positive, not '0 Hz'",
+    ),
+    (
+        overriding("ssd.nvme.queue_entries", "1"),
+        PLACED + "ssd.nvme.queue_entries must be at least 2, not 1",
+    ),
+    (
+        overriding("ssd.nvme.queue_entries", "100000"),
+        PLACED + "ssd.nvme.queue_entries must be at most 65536, not 100000",
+    ),
+    (
+        overriding("ssd.nand.t_r", '"1e30 s"'),
+        PLACED + "ssd.nand.t_r must be at most 1000 s, not '1e30 s'",
+    ),
+    (
+        overriding("ssd.flash.channels", "31"),
+        PLACED + "ssd.flash.channels must be at most 30, not 31",
+    ),
+    (overriding("ssd.flash.ways", "17"), PLACED + "ssd.flash.ways must be at most 16, not 17"),
+    (overriding("ssd.nand.luns", "9"), PLACED + "ssd.nand.luns must be at most 8, not 9"),
     # Not even YAML.
     (("run:", "run: ["), "c.yaml:"),
     ((GOOD, "- 1\n"), "c.yaml:1: file must hold a mapping of keys, not a list"),
@@ -179,7 +219,20 @@ BAD = [
         "c.yaml:1: file must hold plain YAML, not tag:yaml.org,2002:python/object:os.system",
     ),
     ((GOOD, "a: !!python/name:os.system\n"), "c.yaml:1: file must be YAML: could not "),
-    ((GOOD, "a: &a [*a]\n"), "c.yaml: file must be YAML: "),
+    ((GOOD, "a: &a [*a]\n"), "c.yaml:1: a[0] must not contain itself"),
+    ((GOOD, "a: 1\n? [b]\n: 2\n"), "c.yaml:2: keys must be words, not a list or mapping"),
+    (
+        ("seed: 7", "seed: 0x" + "f" * 6000),
+        "c.yaml:16: file must have integers of at most 128 bits",
+    ),
+    ((GOOD, BOMB), "file must have at most 20000 values, aliases followed"),
+    ((GOOD, "a: 1\nb: 2020-13-45\n"), "c.yaml:2: file must be YAML: '2020-13-45' is no timestamp"),
+    ((GOOD, "a: 1\nb: !!float x\n"), "c.yaml:2: file must be YAML: 'x' is no float"),
+    ((GOOD, "a: 1\nb: !!bool x\n"), "c.yaml:2: file must be YAML: 'x' is no bool"),
+    (
+        (GOOD, "a: " + "[" * 2000 + "]" * 2000),
+        "c.yaml:1: file must be YAML: exceeded maximum nesting depth",
+    ),
     ((GOOD, "1: 2\n"), "c.yaml:1: keys must be words, not 1"),
 ]
 
@@ -202,3 +255,12 @@ def test_a_constant_without_a_known_source_is_refused(write_config, tmp_path):
         "my.yaml:1: must name in sources what each inferred constant is from; submit begins "
         "with 'me'"
     )
+
+
+def test_a_pipe_or_folder_is_no_configuration(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe.yaml")
+    (tmp_path / "folder.yaml").mkdir()
+    assert refusal("pipe.yaml") == "pipe.yaml: file must be a regular file"
+    assert refusal("folder.yaml") == "folder.yaml: file must be a regular file"
+    assert refusal("x" * 300).endswith(": file must be readable text: File name too long")

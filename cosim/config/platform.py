@@ -38,6 +38,12 @@ Mark = Literal["measured", "stated", "inferred", "assumed", "configured"]
 FREE_MARKS = ("assumed", "configured")
 """Marks of constants that no source gives."""
 
+MAX_CHANNELS = 30
+"""With the gather unit the most units whose event toggles are read in one word."""
+MAX_WAYS = 16
+"""Of one channel; with ``MAX_LUNS`` the largest arrays for which the RTL is built."""
+MAX_LUNS = 8
+
 Text = Annotated[str, StringConstraints(min_length=1)]
 Positive = Annotated[int, Field(ge=1)]
 
@@ -71,7 +77,7 @@ class Nand(Part):
     spare: Constant[Size]
     pages_per_block: Constant[Positive]
     blocks_per_lun: Constant[Positive]
-    luns: Constant[Positive]
+    luns: Constant[Annotated[int, Field(ge=1, le=MAX_LUNS)]]
     t_r: Constant[Time]
     t_wc: Constant[Time]
     t_wp: Constant[Time]
@@ -95,8 +101,8 @@ class Nand(Part):
 class FlashArray(Part):
     """Channels and the units behind them."""
 
-    channels: Constant[Positive]
-    ways: Constant[Positive]
+    channels: Constant[Annotated[int, Field(ge=1, le=MAX_CHANNELS)]]
+    ways: Constant[Annotated[int, Field(ge=1, le=MAX_WAYS)]]
     rate: Constant[Transfers]
     """Of a channel's 8-bit bus."""
     clock: Constant[Frequency]
@@ -173,7 +179,7 @@ class Nvme(Part):
 
     command_slots: Constant[Positive]
     """Commands that it works on at a time."""
-    queue_entries: Constant[Positive]
+    queue_entries: Constant[Annotated[int, Field(ge=2, le=65_536)]]
     """Of the submission and of the completion queue."""
     transfer_limit: Constant[Size]
     """Largest data transfer of one command (MDTS)."""

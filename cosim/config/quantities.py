@@ -29,16 +29,24 @@ __all__ = [
     "parse_quantity",
 ]
 
-_NUMBER = re.compile(r"(?P<number>\d+(?:\.\d+)?(?:[eE]\d+)?)\s*(?P<unit>\D.*)?")
+# Digits and exponents are bounded: a number of millions of digits would take hours to multiply.
+_DIGITS = r"[0-9]{1,30}(\.[0-9]{1,30})?([eE][0-9]{1,2})?"
+_NUMBER = re.compile(rf"(?P<number>{_DIGITS})\s*(?P<unit>[^0-9.].*)?")
+_RATIO = re.compile(r"[0-9]{1,9}(/[0-9]{1,9}|\.[0-9]{1,9})?")
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A kind of quantity: its name with article, its example, and how many base units a unit is."""
+    """A kind of quantity: its name with article, its example, and how many base units a unit is.
+
+    ``least`` and ``most`` bound its values, in base units; results keep times in 63 bits.
+    """
 
     name: str
     example: str
     units: dict[str, int]
+    least: int = 0
+    most: int = 2**62
 
     def __str__(self) -> str:
         units = list(self.units)
@@ -56,18 +64,25 @@ _BYTES = {
     "GiB": 2**30,
 }
 
-TIME = Quantity("a time", "50 us", {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12})
+TIME = Quantity(
+    "a time",
+    "50 us",
+    {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12},
+    most=1000 * 10**12,
+)
 """Base unit: picosecond."""
-FREQUENCY = Quantity("a frequency", "1 GHz", {"Hz": 1, "kHz": 10**3, "MHz": 10**6, "GHz": 10**9})
+FREQUENCY = Quantity(
+    "a frequency", "1 GHz", {"Hz": 1, "kHz": 10**3, "MHz": 10**6, "GHz": 10**9}, least=1
+)
 """Base unit: hertz."""
 SIZE = Quantity("a size", "16 MiB", _BYTES)
 """Base unit: byte."""
 BANDWIDTH = Quantity(
-    "a rate of bytes", "3.2 GB/s", {f"{unit}/s": size for unit, size in _BYTES.items()}
+    "a rate of bytes", "3.2 GB/s", {f"{unit}/s": size for unit, size in _BYTES.items()}, least=1
 )
 """Base unit: byte per second."""
 TRANSFERS = Quantity(
-    "a rate of transfers", "200 MT/s", {"kT/s": 10**3, "MT/s": 10**6, "GT/s": 10**9}
+    "a rate of transfers", "200 MT/s", {"kT/s": 10**3, "MT/s": 10**6, "GT/s": 10**9}, least=1
 )
 """Base unit: transfer per second."""
 CYCLES = Quantity("a number of cycles", "4 cycles", {"cycles": 1})
@@ -84,8 +99,8 @@ def parse_quantity(kind: Quantity, text: object) -> int:
     Raises
     ------
     ValueError
-        If it is not a string of number and unit, if the unit belongs to another kind, or if the
-        number is not whole in base units.
+        If it is not a string of number and unit, if the unit belongs to another kind, if the
+        number is not whole in base units, or if it is beyond the bounds of its kind.
     """
     match = _NUMBER.fullmatch(text.strip()) if isinstance(text, str) else None
     if match is None:
@@ -99,6 +114,10 @@ def parse_quantity(kind: Quantity, text: object) -> int:
     if exact.denominator != 1:
         base = next(name for name in kind.units if kind.units[name] == min(kind.units.values()))
         raise ValueError(f"must be a whole number of {_base_name(kind, base)}, not {text!r}")
+    if exact < kind.least:
+        raise ValueError(f"must be positive, not {text!r}")
+    if exact > kind.most:
+        raise ValueError(f"must be at most {format_quantity(kind, kind.most)}, not {text!r}")
     return int(exact)
 
 
@@ -124,7 +143,7 @@ def _annotation(kind: Quantity) -> Any:
         WithJsonSchema(
             {
                 "type": "string",
-                "pattern": rf"^\d+(\.\d+)?([eE]\d+)? *({units})$",
+                "pattern": rf"^{_DIGITS} *({units})$",
                 "examples": [kind.example],
             }
         ),
@@ -141,12 +160,12 @@ Share = Annotated[int, *_annotation(SHARE)]
 
 
 def _ratio(value: object) -> Fraction:
-    text = value if isinstance(value, str) else str(value) if isinstance(value, int) else ""
+    text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
     try:
-        ratio = Fraction(text)
-    except (ValueError, ZeroDivisionError):
+        ratio = Fraction(text) if _RATIO.fullmatch(text) else Fraction(0)
+    except ZeroDivisionError:
         ratio = Fraction(0)
-    if isinstance(value, bool) or ratio <= 0:
+    if ratio <= 0:
         raise ValueError(f"must be a positive ratio such as '4/5' or '0.8', not {value!r}")
     return ratio
 
@@ -189,5 +208,5 @@ SizeOrShare = Annotated[
     SizeOrShareValue,
     BeforeValidator(_size_or_share),
     PlainSerializer(str, return_type=str),
-    WithJsonSchema({"type": "string", "pattern": r"^\d+(\.\d+)?([eE]\d+)? *([KMG]i?B|B|%)$"}),
+    WithJsonSchema({"type": "string", "pattern": rf"^{_DIGITS} *([KMG]i?B|B|%)$"}),
 ]
