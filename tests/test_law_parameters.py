@@ -73,7 +73,8 @@ CHANGES = {
     "fpga.clock": (CALM_FPGA, "125 MHz"),
     "fpga.window": (DRAWS, "32 KiB"),
     "fpga.outstanding_reads": (FPGA, 2),
-    "fpga.stage_slots": (FPGA, 4),
+    # A block is then more pieces than there are slots.
+    "fpga.stage_slots": (FPGA, 4, {"fpga.stage_slot": "64 B"}),
     "fpga.stage_slot": (FPGA, "256 B"),
     "fpga.dram.banks": (FPGA, 4),
     "fpga.dram.row": (FPGA, "128 B"),
