@@ -108,7 +108,10 @@ BAD = [
     ),
     (
         ('"5 %"', '"4 KiB"'),
-        "platform ssd: page_buffer must hold at least one page of 16384 bytes, not 4096 bytes",
+        (
+            "c.yaml:7: systems[1].page_buffer must hold at least one page of 16384 bytes, "
+            "not 4096 bytes"
+        ),
     ),
     (("[3, 2]", "[3, 0]"), "c.yaml:15: run.trace.fan_outs[1] must be at least 1, not 0"),
     (("[3, 2]", "[]"), "c.yaml:15: run.trace.fan_outs must have at least 1 items, not a list of 0"),
@@ -154,34 +157,54 @@ BAD = [
     ),
     (
         ('ssd.nand.t_r: "25 us"', 'ssd.nand.t_wp: "20 ns"'),
-        "platform ssd: t_wc_ps must be at least t_wp_ps + t_wh_ps, not 25000 < 20000 + 11000",
+        PLACED + "ssd.nand.t_wp: t_wc must be at least t_wp + t_wh, not 25000 < 20000 + 11000",
     ),
     (
         ('ssd.nand.t_r: "25 us"', 'fpga.clock: "223 MHz"'),
         (
-            "platform fpga: clock must have a period of an even number of ps, not that of 223 MHz "
-            "(4484.305 ps)"
+            "c.yaml:9: platform_overrides.fpga.clock must have a period of an even number of ps, "
+            "not that of 223 MHz (4484.305 ps)"
         ),
     ),
     (
         ('ssd.nand.t_r: "25 us"', 'ssd.flash.rate: "300 MT/s"'),
-        "platform ssd: flash.rate must be 1 or 2 times flash.clock, not 3 times",
+        PLACED + "ssd.flash.rate must be 1 or 2 times the clock, not 3 times",
     ),
     (
         ('ssd.nand.t_r: "25 us"', 'ssd.flash.rate: "400 MT/s"'),
-        "platform ssd: flash.rate must be 1 or 2 times flash.clock, not 4 times",
+        PLACED + "ssd.flash.rate must be 1 or 2 times the clock, not 4 times",
     ),
     (
         ('ssd.nand.t_r: "25 us"', 'ssd.page_format.lba: "1 KiB"'),
-        "platform ssd: lba_bytes must be 512 or 4096, not 1024",
+        PLACED + "ssd.page_format.lba must be 512 or 4096, not 1024",
     ),
     (
         ('ssd.nand.t_r: "25 us"', 'fpga.window: "10 KiB"'),
-        ("platform fpga: window_bytes must be at least 12288 in whole pages of 4096, not 10240"),
+        PLACED + "fpga.window must be at least 12288 in whole pages of 4096, not 10240",
     ),
     (
         ('ssd.nand.t_r: "25 us"', "ssd.firmware.binding.gather: core7"),
-        "platform ssd: binding['gather'] must be one of core0, core1, not 'core7'",
+        PLACED + "ssd.firmware.binding.gather must be one of core0, core1, not 'core7'",
+    ),
+    (
+        overriding("ssd.firmware.cores.core1.clock", '"300 MHz"'),
+        (
+            PLACED + "ssd.firmware.cores.core1.clock must have a period of an even number of ps, "
+            "not that of 300 MHz (3333.333 ps)"
+        ),
+    ),
+    (
+        overriding("ssd.flash.clock", '"300 MHz"'),
+        PLACED + "ssd.flash.clock: rate must be 1 or 2 times the clock, not 0.666667 times",
+    ),
+    (
+        overriding("ssd.flash.striping", "channel way"),
+        PLACED
+        + "ssd.flash.striping must name each of channel, way, lun once, not ('channel', 'way')",
+    ),
+    (
+        overriding("fpga.pcie.max_payload", "0 B"),
+        PLACED + "fpga.pcie.max_payload must be an integer of at least 1, not 0",
     ),
     (
         overriding("ssd.flash.clock", '"0 Hz"'),
@@ -264,3 +287,12 @@ def test_a_pipe_or_folder_is_no_configuration(tmp_path, monkeypatch):
     assert refusal("pipe.yaml") == "pipe.yaml: file must be a regular file"
     assert refusal("folder.yaml") == "folder.yaml: file must be a regular file"
     assert refusal("x" * 300).endswith(": file must be readable text: File name too long")
+
+
+def test_a_contradiction_within_a_platform_file_has_its_line(write_config, tmp_path):
+    text = (ROOT / "cosim/platforms/cosmos_plus.yaml").read_text()
+    (tmp_path / "my.yaml").write_text(text.replace('value: "11 ns"', 'value: "20 ns"'))
+    line = next(n for n, row in enumerate(text.splitlines(), 1) if "t_wc:" in row)
+    found = refusal(write_config(("systems:", "platforms: {ssd: my.yaml}\nsystems:")))
+    rule = "must be at least t_wp + t_wh, not 25000 < 20000 + 20000"
+    assert found == f"my.yaml:{line}: ssd.nand.t_wc {rule}"

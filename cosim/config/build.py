@@ -1,10 +1,10 @@
 """From platforms and systems to the parameter objects of hardware, firmware, host and links."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from cosim.config.explain import naming
 from cosim.config.model import Platforms, System
 from cosim.config.platform import (
     CardLink,
@@ -17,7 +17,7 @@ from cosim.config.platform import (
     SsdPlatform,
 )
 from cosim.config.quantities import FREQUENCY, format_quantity
-from cosim.errors import UserError
+from cosim.config.yaml_source import YamlSource
 from cosim.links import LinkParameters, WireParameters
 from firmware_model.parameters import (
     CoreParameters,
@@ -45,8 +45,8 @@ __all__ = [
     "firmware_parameters",
     "host_costs",
     "link_parameters",
-    "naming",
     "nand_part",
+    "page_buffer_pages",
     "page_layout",
     "period_ps",
     "queue_registers",
@@ -82,7 +82,7 @@ def bus_phases(ssd: SsdPlatform) -> int:
     """
     rate, clock = ssd.flash.rate.value, ssd.flash.clock.value
     if rate not in (clock, 2 * clock):
-        raise ValueError(f"flash.rate must be 1 or 2 times flash.clock, not {rate / clock:g} times")
+        raise ValueError(f"rate must be 1 or 2 times the clock, not {rate / clock:g} times")
     return rate // clock
 
 
@@ -189,6 +189,25 @@ def host_costs(host: HostPlatform) -> HostCosts:
     )
 
 
+def page_buffer_pages(ssd: SsdPlatform, system: System, edge_bytes: int) -> int:
+    """Pages that the SSD's page buffer holds, for an edge list array of ``edge_bytes``.
+
+    Raises
+    ------
+    ValueError
+        If there is not one.
+    """
+    size = ssd.firmware.page_buffer.value
+    if system.page_buffer is not None:
+        size = system.page_buffer.of(edge_bytes)
+    page = ssd.nand.page.value
+    if size < page:
+        raise ValueError(
+            f"page_buffer must hold at least one page of {page} bytes, not {size} bytes"
+        )
+    return size // page
+
+
 def firmware_parameters(ssd: SsdPlatform, system: System, edge_bytes: int) -> FirmwareParameters:
     """The SSD's side of one system, for an edge list array of ``edge_bytes``.
 
@@ -198,14 +217,6 @@ def firmware_parameters(ssd: SsdPlatform, system: System, edge_bytes: int) -> Fi
         If the page buffer does not hold a page, or the platform contradicts itself.
     """
     firmware, layout, places = ssd.firmware, page_layout(ssd), striping(ssd)
-    size = firmware.page_buffer.value
-    if system.page_buffer is not None:
-        size = system.page_buffer.of(edge_bytes)
-    if size < layout.page_bytes:
-        raise ValueError(
-            f"page_buffer must hold at least one page of {layout.page_bytes} bytes, "
-            f"not {size} bytes"
-        )
     return FirmwareParameters(
         cores=tuple(_core(name, core) for name, core in firmware.cores.items()),
         binding={task: getattr(firmware.binding, task.name.lower()).value for task in Task},
@@ -222,7 +233,7 @@ def firmware_parameters(ssd: SsdPlatform, system: System, edge_bytes: int) -> Fi
             descriptor_bytes=ssd.dma.descriptor.value,
         ),
         dram_bytes_per_second=ssd.dram_rate.value,
-        page_buffer_pages=size // layout.page_bytes,
+        page_buffer_pages=page_buffer_pages(ssd, system, edge_bytes),
         page_jobs=firmware.page_jobs.value,
         subgraph_buffer_bytes=firmware.subgraph_buffer.value,
         body_pieces_ahead=firmware.body_pieces_ahead.value,
@@ -246,41 +257,68 @@ def queue_registers(
     )
 
 
-def check_platforms(platforms: Platforms, systems: tuple[System, ...]) -> None:
+def check_platforms(
+    platforms: Platforms,
+    systems: tuple[System, ...],
+    sources: Mapping[str, YamlSource] | None = None,
+) -> None:
     """Refuse platforms that contradict themselves, before anything else is done.
 
     Raises
     ------
     UserError
-        Naming the platform and what must hold.
+        Saying what must hold, and where: with ``sources`` by file and line, else by platform.
     """
-    ssd, fpga = platforms.ssd, platforms.fpga
-    with naming("ssd"):
-        bus_phases(ssd)
-        period_ps(ssd.flash.clock.value)
-        link_parameters(ssd.pcie)
-        queue_registers(ssd, submission=0, completion=0)
-        Placement(lba_bytes=ssd.page_format.lba.value)
-        for system in systems:
-            # The page buffer's share is of a graph that is not known here; any one will do.
-            firmware_parameters(ssd, system, 1 << 62)
-    with naming("fpga"):
+    sources = sources or {}
+    _check_ssd(platforms.ssd, systems, sources.get("ssd"))
+    fpga, source = platforms.fpga, sources.get("fpga")
+    with naming("fpga", source, "clock"):
         period_ps(fpga.clock.value)
+    with naming("fpga", source, "dram"):
         dram_times(fpga)
+    with naming("fpga", source, "p2p"):
         wire_parameters(fpga.p2p)
+    with naming("fpga", source, "pcie"):
         card_wires(fpga.pcie)
+    with naming("fpga", source):
         WindowLayout(fpga.window.value)
-    with naming("host"):
+    with naming("host", sources.get("host")):
         host_costs(platforms.host)
 
 
-@contextmanager
-def naming(part: str) -> Iterator[None]:
-    """Make an error of a parameter object or of hardware one of the platform ``part``."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        raise UserError(f"platform {part}: {error}") from None
+def _check_ssd(ssd: SsdPlatform, systems: tuple[System, ...], source: YamlSource | None) -> None:
+    with naming("ssd", source, "flash"):
+        bus_phases(ssd)
+    with naming("ssd", source, "flash.clock"):
+        period_ps(ssd.flash.clock.value)
+    for name, core in ssd.firmware.cores.items():
+        with naming("ssd", source, f"firmware.cores.{name}"):
+            _core(name, core)
+    with naming("ssd", source, "nand"):
+        nand_part(ssd)
+    with naming("ssd", source, "flash"):
+        striping(ssd)
+    with naming("ssd", source, "page_format"):
+        bch_code(ssd)
+        page_layout(ssd)
+        Placement(lba_bytes=ssd.page_format.lba.value)
+    with naming("ssd", source, "pcie"):
+        link_parameters(ssd.pcie)
+    with naming("ssd", source, "nvme"):
+        queue_registers(ssd, submission=0, completion=0)
+    with naming("ssd", source, "firmware.binding"):
+        _check_binding(ssd)
+    with naming("ssd", source, "firmware"):
+        for system in systems:
+            # The page buffer's share is of a graph that is not known here; any one will do.
+            firmware_parameters(ssd, system, 1 << 62)
+
+
+def _check_binding(ssd: SsdPlatform) -> None:
+    cores = ssd.firmware.cores
+    for task, core in iter(ssd.firmware.binding):
+        if core.value not in cores:
+            raise ValueError(f"{task} must be one of {', '.join(cores)}, not {core.value!r}")
 
 
 def _core(name: str, core: Core) -> CoreParameters:

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from cosim.config.build import check_platforms
+from cosim.config.build import check_platforms, page_buffer_pages
 from cosim.config.model import Config, PlatformNames, Platforms
 from cosim.config.part import Part, nearest, validate
 from cosim.config.platform import FpgaPlatform, HostPlatform, SsdPlatform
@@ -17,6 +17,7 @@ from cosim.errors import UserError
 __all__ = [
     "PLATFORM_FOLDER",
     "LoadedConfig",
+    "check_page_buffers",
     "default_platforms",
     "load_config",
     "load_platform",
@@ -67,8 +68,31 @@ def load_config(path: Path | str) -> LoadedConfig:
     _override(parts, source, config.platform_overrides)
     platforms = {part: validate(_MODELS[part], parts[part]) for part in parts}
     loaded = LoadedConfig(config, Platforms.model_construct(**platforms), source)
-    check_platforms(loaded.platforms, config.systems)
+    # A share is of a graph that is not known here; any that is large enough will do.
+    check_page_buffers(loaded, 1 << 62)
+    check_platforms(loaded.platforms, config.systems, parts)
     return loaded
+
+
+def check_page_buffers(loaded: LoadedConfig, edge_bytes: int) -> None:
+    """Refuse systems whose page buffer holds no page, for an edge list array of ``edge_bytes``.
+
+    Raises
+    ------
+    UserError
+        With the line of the system.
+    """
+    written = loaded.source.values.get("systems", [])
+    places = {item.get("name", item.get("kind")): place for place, item in enumerate(written)}
+    for system in loaded.config.systems:
+        if system.page_buffer is None:
+            continue
+        try:
+            page_buffer_pages(loaded.platforms.ssd, system, edge_bytes)
+        except ValueError as error:
+            key: KeyPath = ("systems", places.get(system.name, system.name), "page_buffer")
+            message = str(error).removeprefix("page_buffer ")
+            raise loaded.source.error(key, message) from None
 
 
 def platform_names() -> list[str]:

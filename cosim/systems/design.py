@@ -4,7 +4,8 @@
 
 from dataclasses import fields
 
-from cosim.config.build import bus_phases, dram_times, naming, nand_part, period_ps
+from cosim.config.build import bus_phases, dram_times, nand_part, period_ps
+from cosim.config.explain import naming
 from cosim.config.model import Platforms
 from cosim.config.platform import FpgaPlatform, SsdPlatform
 from cosim.engines.design import Design

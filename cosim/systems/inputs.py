@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from cosim.config.load import LoadedConfig
+from cosim.config.load import LoadedConfig, check_page_buffers
 from cosim.errors import UserError
 from host import reference
 from host.formats.load import load_graph
@@ -70,4 +70,6 @@ def load_inputs(loaded: LoadedConfig) -> Inputs:
             name=f"{loaded.source.file}: run.trace",
         )
     trace.check(graph)
-    return Inputs(graph, trace, run.graph.id_bytes)
+    inputs = Inputs(graph, trace, run.graph.id_bytes)
+    check_page_buffers(loaded, inputs.edge_bytes)
+    return inputs

@@ -1,0 +1,72 @@
+"""Errors of parameter objects in the words of the platform file that they were made from."""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from cosim.config.yaml_source import KeyPath, YamlSource, dotted
+from cosim.errors import UserError
+
+__all__ = ["naming"]
+
+_WORD = re.compile(r"\b[a-z][a-z0-9_]*\b")
+_UNITS = ("_ps", "_bytes")
+_OTHER_NAMES = {
+    "bytes_per_second": "rate",
+    "completion_entries": "queue_entries",
+    "order": "striping",
+    "read_request_bytes": "max_read_request",
+    "submission_entries": "queue_entries",
+}
+"""Names of parameters that differ from their constants' by more than a unit."""
+
+
+@contextmanager
+def naming(part: str, source: YamlSource | None = None, key: str = "") -> Iterator[None]:
+    """Make an error of a parameter object or of hardware one of the platform ``part``.
+
+    With the ``source`` of the platform it is one of file and line: of the constant that it begins
+    with, looked for below ``key``; but of an override where the message mentions one.
+    """
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if source is None:
+            raise UserError(f"platform {part}: {error}") from None
+        raise _explain(str(error), part, source, tuple(key.split(".")) if key else ()) from None
+
+
+def _explain(message: str, part: str, source: YamlSource, base: KeyPath) -> UserError:
+    mentioned: dict[KeyPath, None] = {}
+
+    def plain(match: re.Match[str]) -> str:
+        path = _constant(match[0], source.values, base)
+        if path is None:
+            return match[0]
+        mentioned[path] = None
+        return str(path[-1])
+
+    text = _WORD.sub(plain, message)
+    if not mentioned:
+        mentioned[base] = None
+    changed = [path for path in mentioned if (*path, "value") in source.labels]
+    path = (changed or list(mentioned))[0]
+    key = source.labels.get((*path, "value"), ".".join(filter(None, (part, dotted(path)))))
+    rest = text.removeprefix(f"{path[-1]} " if path else "")
+    between = " " if rest != text else ": "
+    return UserError(f"{source.place((*path, 'value'))}: {key}{between}{rest}")
+
+
+def _constant(word: str, values: Any, base: KeyPath) -> KeyPath | None:
+    """Path of the constant that a parameter's name ``word`` stands for, at ``base`` or below."""
+    for name in base:
+        values = values[name]
+    if not isinstance(values, Mapping):
+        return None
+    word = _OTHER_NAMES.get(word, word)
+    for unit in _UNITS:
+        word = word.removesuffix(unit)
+    if "value" in values:
+        return base if base and word == base[-1] else None
+    return (*base, word) if word in values and "value" in values[word] else None
