@@ -19,6 +19,7 @@ from cosim.compare import compare
 from cosim.config.load import load_config, pack, unpack
 from cosim.engines import run as run_module
 from cosim.engines.build import Build
+from cosim.engines.design import Design
 from cosim.engines.run import SimulationFailed
 from cosim.engines.tools import Simulator
 from cosim.errors import UserError
@@ -102,6 +103,11 @@ def test_a_share_of_the_graph_below_one_page_is_refused_before_the_build(refusal
     systems = [{"kind": "firmware-csd", "page_buffer": "0.0001 %"}]
     rule = "systems[0].page_buffer must hold at least one page of 2048 bytes, not 9 bytes"
     assert refusal(systems=systems).endswith(rule)
+
+
+def test_more_units_than_one_word_holds_are_refused():
+    with pytest.raises(ValueError, match=r"units \(flash channels, .* at most 31, not 32"):
+        Design(units=range(32), parameters="", emit=print)
 
 
 def test_most_units_are_accepted(refusal):
