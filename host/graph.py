@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from host.errors import GraphError
+from host.files import check_file, read_json
 
 __all__ = ["DIRECTIONS", "Graph"]
 
@@ -20,6 +21,8 @@ DIRECTIONS = ("out", "in", "both")
 
 FORMAT = "csd-cosim graph"
 VERSION = 1
+META = ("format", "version", "nodes", "edges", "direction", "sha256")
+"""What ``meta.json`` must have."""
 MAX_NODES = 1 << 32
 CHUNK = 1 << 20
 
@@ -130,13 +133,21 @@ class Graph:
         Raises
         ------
         GraphError
-            If something is there already.
+            If something is there already, or it cannot be written.
         """
-        if folder.exists():
-            raise GraphError(f"{folder}: must not exist yet")
         partial = folder.with_name(folder.name + ".partial")
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
+        try:
+            if folder.exists():
+                raise GraphError(f"{folder}: must not exist yet")
+            shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir(parents=True)
+            self._write(partial, arrays)
+            partial.rename(folder)
+        except OSError as error:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise GraphError(f"{folder}: must be writable: {error.strerror}") from error
+
+    def _write(self, partial: Path, arrays: dict[str, npt.NDArray[Any]]) -> None:
         for name, array in arrays.items():
             np.save(partial / f"{name}.npy", array)
         np.save(partial / "indptr.npy", self.indptr.astype("<i8", copy=False))
@@ -152,7 +163,6 @@ class Graph:
             "meta": self.meta,
         }
         (partial / "meta.json").write_text(json.dumps(meta, indent=2, sort_keys=True) + "\n")
-        partial.rename(folder)
 
     @classmethod
     def open(cls, folder: Path, *, verify: bool = True) -> "Graph":
@@ -163,27 +173,45 @@ class Graph:
         GraphError
             If a file is missing or broken, or the content is not what was saved.
         """
+        folder = folder if folder.name else folder.resolve()  # "." would say little
         path = folder / "meta.json"
-        try:
-            meta = json.loads(path.read_text())
-            found = (meta["format"], meta["version"])
-            sizes = (meta["nodes"], meta["edges"])
-            indptr = np.load(folder / "indptr.npy", mmap_mode="r", allow_pickle=False)
-            indices = np.load(folder / "indices.npy", mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError, EOFError, TypeError, KeyError) as error:
-            raise GraphError(f"{folder}: must hold a saved graph: {error!r}") from error
-        if found != (FORMAT, VERSION):
+        if not path.exists():
+            raise GraphError(f"{folder}: must hold a saved graph, and has no meta.json")
+        what = "that of a saved graph"
+        meta = read_json(path, str(path), what, GraphError)
+        missing = [key for key in META if key not in meta]
+        if missing:
+            raise GraphError(f"{path}: must be {what}, with {', '.join(missing)}")
+        if (meta["format"], meta["version"]) != (FORMAT, VERSION):
             raise GraphError(
-                f"{path}: format must be {FORMAT} {VERSION}, not {found[0]} {found[1]}"
+                f"{path}: format must be {FORMAT} {VERSION}, "
+                f"not {meta['format']!s:.60} {meta['version']!s:.60}"
             )
-        graph = cls(indptr, indices, meta["direction"], str(folder), meta.get("meta", {}))
+        indptr, indices = (_map(folder / f"{name}.npy") for name in ("indptr", "indices"))
+        facts = meta.get("meta", {})
+        if not isinstance(facts, dict):
+            raise GraphError(f"{path}: meta must be an object, not {facts!r:.60}")
+        graph = cls(indptr, indices, meta["direction"], str(folder), facts)
+        sizes = (meta["nodes"], meta["edges"])
         if sizes != (graph.nodes, graph.edges):
             raise GraphError(
                 f"{path}: nodes and edges must be those of the arrays, "
-                f"{graph.nodes} and {graph.edges}, not {sizes[0]} and {sizes[1]}"
+                f"{graph.nodes} and {graph.edges}, not {sizes[0]!s:.60} and {sizes[1]!s:.60}"
             )
         if verify and graph.sha256 != meta["sha256"]:
             raise GraphError(
-                f"{folder}: sha256 of the content must be {meta['sha256']}, not {graph.sha256}"
+                f"{folder}: sha256 of the content must be {meta['sha256']!s:.64}, "
+                f"not {graph.sha256}"
             )
         return graph
+
+
+def _map(path: Path) -> npt.NDArray[Any]:
+    what = "an array of a saved graph"
+    check_file(path, str(path), what, GraphError)
+    try:
+        # Unlike np.load, which takes pickles and archives for arrays too.
+        return np.lib.format.open_memmap(path, mode="r")
+    except (OSError, ValueError, EOFError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
+        raise GraphError(f"{path}: must be {what}: {reason}") from error

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from host.errors import TraceError
+from host.files import read_json
 from host.graph import Graph
 from rtl.contract.mixer import list_keys
 
@@ -103,11 +104,6 @@ class Trace:
         TraceError
             If the content differs, or a target lies beyond the graph.
         """
-        if graph.sha256 != self.graph_sha256:
-            raise TraceError(
-                f"{self.name}: graph_sha256 must be that of {graph.name}, {graph.sha256}, "
-                f"not {self.graph_sha256}: the trace was made for another graph"
-            )
         for batch in self.batches:
             wrong = np.flatnonzero(batch.targets >= graph.nodes)
             if wrong.size:
@@ -116,6 +112,11 @@ class Trace:
                     f"{graph.nodes} (the number of nodes of {graph.name}), "
                     f"not {batch.targets[wrong[0]]}"
                 )
+        if graph.sha256 != self.graph_sha256:
+            raise TraceError(
+                f"{self.name}: graph_sha256 must be that of {graph.name}, {graph.sha256}, "
+                f"not {self.graph_sha256}: the trace was made for another graph"
+            )
 
     @cached_property
     def sha256(self) -> str:
@@ -170,7 +171,13 @@ class Trace:
         return cls(graph.sha256, made, name)
 
     def save(self, path: Path) -> None:
-        """Write the trace as JSON."""
+        """Write the trace as JSON.
+
+        Raises
+        ------
+        TraceError
+            If the file cannot be written.
+        """
         document = {
             "format": FORMAT,
             "version": VERSION,
@@ -187,7 +194,10 @@ class Trace:
                 for batch in self.batches
             ],
         }
-        path.write_text(json.dumps(document) + "\n")
+        try:
+            path.write_text(json.dumps(document) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise TraceError(f"{path}: must be writable: {error.strerror}") from error
 
     @classmethod
     def load(cls, path: Path, *, name: str | None = None) -> "Trace":
@@ -199,12 +209,10 @@ class Trace:
             If it is not one, a value is out of range, or the content is not what was saved.
         """
         label = name or str(path)
-        try:
-            document = json.loads(path.read_text())
-        except (OSError, ValueError) as error:
-            raise TraceError(f"{label}: must be a readable JSON trace: {error}") from error
-        if not isinstance(document, dict) or document.get("format") != FORMAT:
-            raise TraceError(f"{label}: format must be {FORMAT!r}")
+        document = read_json(path, label, "a readable JSON trace", TraceError)
+        if document.get("format") != FORMAT:
+            found = document.get("format", "nothing")
+            raise TraceError(f"{label}: format must be {FORMAT!r}, not {found!r:.60}")
         if document.get("version") != VERSION:
             raise TraceError(f"{label}: version must be {VERSION}, not {document.get('version')!r}")
         batches = _member(document, "batches", list, label)

@@ -167,7 +167,7 @@ def test_a_broken_edge_list_names_its_line(run, tmp_path):
     (tmp_path / "g.txt").write_text("1 2\n2 x\n")
     status, _, err = run("graph", "info", tmp_path / "g.txt")
     assert status == 2
-    assert err.startswith(f"csd-cosim: {tmp_path / 'g.txt'}: line 2: ")
+    assert err.startswith(f"csd-cosim: {tmp_path / 'g.txt'}:2: ")
     assert err.count("\n") == 1
 
 

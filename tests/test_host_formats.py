@@ -74,7 +74,7 @@ def test_a_broken_line_is_named(tmp_path, monkeypatch, chunk, bad):
     with pytest.raises(GraphError) as caught:
         read_snap(path, direction="out")
     assert str(caught.value) == (
-        f"{path}: line 11: must hold two integers of 0 to 10^18 - 1, not {bad.decode()!r}"
+        f"{path}:11: must hold two integers of 0 to 10^18 - 1, not {bad.decode()!r}"
     )
 
 
@@ -175,8 +175,23 @@ def test_archives_that_are_no_graph_are_refused(tmp_path, arrays, message):
 
 def test_pickles_are_refused(tmp_path):
     np.savez(tmp_path / "g.npz", indptr=np.array([0, {}], dtype=object), indices=np.array([0]))
-    with pytest.raises(GraphError, match=r"must be a readable \.npz of plain arrays"):
+    with pytest.raises(GraphError, match=r"plain arrays: an array of Python objects is refused$"):
         read_npz(tmp_path / "g.npz", direction="out")
+
+
+@pytest.mark.parametrize("content", [b"", b"\x80\x04N.", b"\x93NUMPY", bytes(range(256))])
+def test_bytes_that_are_no_archive_are_refused(tmp_path, content):
+    with pytest.raises(GraphError, match=r"must be a readable \.npz, a zip archive of arrays$"):
+        read_npz(write(tmp_path / "g.npz", content), direction="out")
+
+
+@pytest.mark.parametrize("name", ["g.txt", "g.npz"])
+def test_a_pipe_is_no_graph(tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(GraphError, match="must be a graph file or folder, not a pipe, device or"):
+        load_graph(tmp_path / name, direction="out")
+    with pytest.raises(GraphError, match="must be a graph file or folder, not File name too long"):
+        load_graph(tmp_path / ("x" * 300), direction="out")
 
 
 @pytest.mark.parametrize("kept", [0.0, 0.1, 0.5, 0.99])

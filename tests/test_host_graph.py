@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -72,11 +74,61 @@ def test_a_damaged_folder_is_refused(tmp_path):
         Graph.open(tmp_path / "g")
     assert Graph.open(tmp_path / "g", verify=False).edges == 5
     (tmp_path / "g" / "indices.npy").write_bytes(raw[:-6])
-    with pytest.raises(GraphError, match="must hold a saved graph"):
+    with pytest.raises(GraphError, match=r"indices\.npy: must be an array of a saved graph"):
         Graph.open(tmp_path / "g")
     (tmp_path / "g" / "indices.npy").unlink()
-    with pytest.raises(GraphError, match="must hold a saved graph"):
+    with pytest.raises(GraphError, match=r"must be an array of a saved graph, not missing"):
         Graph.open(tmp_path / "g")
+    (tmp_path / "g" / "meta.json").unlink()
+    with pytest.raises(GraphError, match="g: must hold a saved graph, and has no meta"):
+        Graph.open(tmp_path / "g")
+
+
+def test_a_current_folder_that_is_no_graph_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(GraphError, match=f"^{re.escape(str(tmp_path))}: must hold a saved graph"):
+        Graph.open(Path())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[]", "must be that of a saved graph, not a JSON list"),
+        ("[" * 100_000, "must be that of a saved graph, not JSON nested so deeply"),
+        ("{", "must be that of a saved graph: Expecting"),
+        ('{"format": "csd-cosim graph", "version": 1}', "with nodes, edges, direction, sha256$"),
+        ('{"format": {"a": [1]}}', "with version, nodes, edges, direction, sha256$"),
+    ],
+)
+def test_a_damaged_description_is_refused_in_one_line(tmp_path, text, message):
+    graph().save(tmp_path / "g")
+    (tmp_path / "g" / "meta.json").write_text(text)
+    with pytest.raises(GraphError, match=rf"^{re.escape(str(tmp_path))}/g/meta\.json: .*{message}"):
+        Graph.open(tmp_path / "g")
+
+
+@pytest.mark.parametrize("key", ["direction", "sha256"])
+def test_a_description_without_a_key_is_refused(tmp_path, key):
+    graph().save(tmp_path / "g")
+    path = tmp_path / "g" / "meta.json"
+    meta = json.loads(path.read_text())
+    path.write_text(json.dumps({k: v for k, v in meta.items() if k != key}))
+    with pytest.raises(GraphError, match=f"must be that of a saved graph, with {key}"):
+        Graph.open(tmp_path / "g")
+
+
+def test_an_archive_or_pickle_is_no_array_of_a_graph(tmp_path):
+    graph().save(tmp_path / "g")
+    for content in (b"PK\x03\x04", b"\x80\x04N.", b""):
+        (tmp_path / "g" / "indices.npy").write_bytes(content)
+        with pytest.raises(GraphError, match=r"indices\.npy: must be an array") as caught:
+            Graph.open(tmp_path / "g")
+        assert "allow_pickle" not in str(caught.value)
+
+
+def test_a_graph_that_cannot_be_written_is_one_line():
+    with pytest.raises(GraphError, match=r"^/dev/null/g: must be writable: Not a directory$"):
+        graph().save(Path("/dev/null/g"))
 
 
 def test_a_folder_of_another_version_or_size_is_refused(tmp_path):

@@ -1,7 +1,9 @@
 """Traces: drawn by seed, kept in a file, refused for another graph."""
 
 import json
+import os
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -121,7 +123,7 @@ def test_mini_batches_are_numbered_and_not_empty():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda d: d.update(format="x"), "format must be 'csd-cosim trace'"),
+        (lambda d: d.update(format="x"), "format must be 'csd-cosim trace', not 'x'"),
         (lambda d: d.update(version=2), "version must be 1, not 2"),
         (lambda d: d.update(batches=3), "batches must be a list, not 3"),
         (lambda d: d.update(graph_sha256=1), "graph_sha256 must be a str, not 1"),
@@ -153,5 +155,27 @@ def test_a_file_that_is_no_json_is_refused(tmp_path):
     (tmp_path / "t.json").write_text("{")
     with pytest.raises(TraceError, match="must be a readable JSON trace"):
         Trace.load(tmp_path / "t.json")
-    with pytest.raises(TraceError, match="must be a readable JSON trace"):
+    with pytest.raises(TraceError, match=r"none\.json: must be a readable JSON trace, not missing"):
         Trace.load(tmp_path / "none.json")
+    (tmp_path / "t.json").write_text("[" * 100_000)
+    with pytest.raises(
+        TraceError, match="must be a readable JSON trace, not JSON nested so deeply"
+    ):
+        Trace.load(tmp_path / "t.json")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(TraceError, match="must be a readable JSON trace, not a pipe, device or"):
+        Trace.load(tmp_path / "pipe")
+    with pytest.raises(TraceError, match="File name too long"):
+        Trace.load(tmp_path / ("x" * 300))
+    with pytest.raises(TraceError, match=r"^/dev/null/t: must be writable: Not a directory$"):
+        trace(ring(14)).save(Path("/dev/null/t"))
+
+
+def test_a_target_beyond_the_graph_is_said_before_that_the_graph_is_another():
+    small, large = ring(14), ring(20)
+    made = trace(large)
+    beyond = np.array([3, 19], dtype=np.uint32)
+    with pytest.raises(
+        TraceError, match=r"batches\[0\]\.targets\[1\] must be below 14 .*, not 19$"
+    ):
+        Trace(made.graph_sha256, (MiniBatch(0, beyond, (1,), 0),)).check(small)

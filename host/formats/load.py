@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from host.errors import GraphError
+from host.files import check_file
 from host.formats.edges import Imported
 from host.formats.npz import read_npz
 from host.formats.snap import read_snap
@@ -25,15 +26,14 @@ def load_graph(path: Path, *, direction: str, name: str | None = None) -> Import
         If it is not there, not of a known kind, or cannot be used.
     """
     label = name or str(path)
-    if path.is_dir():
+    if _is_folder(path):
         graph = Graph.open(path)
         if graph.direction != direction:
             raise GraphError(
                 f"{label}: direction must be {graph.direction!r}, as saved, not {direction!r}"
             )
         return Imported(graph, np.arange(graph.nodes), graph.edges, 0, 0, 0)
-    if not path.exists():
-        raise GraphError(f"{label}: must be a graph file or folder, not missing")
+    check_file(path, label, "a graph file or folder", GraphError)
     if path.suffix == ".npz":
         return read_npz(path, direction=direction, name=name)
     if path.name.endswith((".txt", ".txt.gz")):
@@ -41,3 +41,10 @@ def load_graph(path: Path, *, direction: str, name: str | None = None) -> Import
     raise GraphError(
         f"{label}: must be a folder, .npz, .txt or .txt.gz, not {path.suffix or 'a bare name'}"
     )
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # a name that is too long, for one: check_file says so
+        return False

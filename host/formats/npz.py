@@ -14,6 +14,18 @@ from host.graph import Graph
 
 __all__ = ["read_npz", "write_npz"]
 
+_UNREADABLE = (
+    OSError,
+    EOFError,
+    ValueError,
+    KeyError,
+    MemoryError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What NumPy, zipfile and zlib raise for broken or encrypted archives, and headers that lie."""
+
 NAMES = (("indptr", "indices"), ("adj_indptr", "adj_indices"))
 
 
@@ -30,13 +42,19 @@ def read_npz(path: Path, *, direction: str, name: str | None = None) -> Imported
     """
     label = name or str(path)
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            names = _names(archive, label)
-            indptr, indices = (_integers(archive[key], key, label) for key in names)
+        with path.open("rb") as stream:
+            if not zipfile.is_zipfile(stream):
+                raise GraphError(f"{label}: must be a readable .npz, a zip archive of arrays")
+            stream.seek(0)
+            with np.load(stream, allow_pickle=False) as archive:
+                names = _names(archive, label)
+                indptr, indices = (_integers(archive[key], key, label) for key in names)
     except GraphError:
         raise
-    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+    except _UNREADABLE as error:
+        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
+        if "allow_pickle" in reason:
+            reason = "an array of Python objects is refused"
         raise GraphError(f"{label}: must be a readable .npz of plain arrays: {reason}") from error
     if indices.size and not 0 <= int(indices.min()) <= int(indices.max()) < 1 << 32:
         raise GraphError(f"{label}: {names[1]}: ids must be 0 to 2^32 - 1")
@@ -55,8 +73,6 @@ def write_npz(path: Path, graph: Graph) -> None:
 
 
 def _names(archive: Any, name: str) -> tuple[str, str]:
-    if not isinstance(archive, np.lib.npyio.NpzFile):
-        raise GraphError(f"{name}: must be an .npz archive, not a single array")
     for names in NAMES:
         if all(key in archive.files for key in names):
             return names

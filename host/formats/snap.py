@@ -32,7 +32,7 @@ def read_snap(path: Path, *, direction: str, name: str | None = None) -> Importe
     Raises
     ------
     GraphError
-        ``file: line: ...`` for a line that is neither blank, nor a comment, nor two integers of
+        ``file:line: ...`` for a line that is neither blank, nor a comment, nor two integers of
         0 to 10^18 - 1; ``file: ...`` if it cannot be read, holds no edge, or not as many lines as
         its header says (``# Nodes: 4 Edges: 6``).
     """
@@ -88,7 +88,7 @@ def _line_by_line(
         if match is None:
             found = text[:60].decode("ascii", "backslashreplace")
             raise GraphError(
-                f"{name}: line {number}: must hold two integers of 0 to 10^18 - 1, not {found!r}"
+                f"{name}:{number}: must hold two integers of 0 to 10^18 - 1, not {found!r}"
             )
         pairs.append((int(match[1]), int(match[2])))
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
