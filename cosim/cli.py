@@ -14,8 +14,15 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from cosim.config.load import default_platforms, load_config, load_platform, platform_names
+from cosim.config.load import (
+    LoadedConfig,
+    default_platforms,
+    load_config,
+    load_platform,
+    platform_names,
+)
 from cosim.config.model import Config
+from cosim.config.part import nearest
 from cosim.config.platform import constants
 from cosim.conservation import BytesLost
 from cosim.engines.run import SimulationFailed
@@ -35,8 +42,10 @@ app = typer.Typer(
 )
 bench_app = typer.Typer(help="How fast the simulation itself is.", no_args_is_help=True)
 graph_app = typer.Typer(help="Graph files.", no_args_is_help=True)
+trace_app = typer.Typer(help="Trace files.", no_args_is_help=True)
 app.add_typer(bench_app, name="bench")
 app.add_typer(graph_app, name="graph")
+app.add_typer(trace_app, name="trace")
 
 ConfigFile = Annotated[Path, typer.Argument(help="Configuration (YAML).", show_default=False)]
 Simulator = Annotated[
@@ -101,7 +110,7 @@ def compare(
     from cosim.compare import compare as run
 
     loaded = load_config(config)
-    chosen = None if systems is None else tuple(systems.split(","))
+    chosen = None if systems is None else _names(systems, loaded)
     with ProgressBar() as progress:
         folder = run(loaded, engine=engine, out=out, systems=chosen, progress=progress)
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
@@ -231,11 +240,41 @@ def graph_import(
     typer.echo(f"{out}: {imported.graph.nodes} nodes, {imported.graph.edges} edges")
 
 
+@trace_app.command("draw")
+def trace_draw(
+    config: ConfigFile,
+    out: Annotated[Path, typer.Option(help="File to write (JSON).")],
+) -> None:
+    """Write a configuration's mini-batches to a file that ``trace.file`` can name."""
+    from cosim.systems.inputs import load_inputs
+
+    trace = load_inputs(load_config(config)).trace
+    trace.save(out)
+    typer.echo(f"{out}: {len(trace.batches)} mini-batches")
+
+
+def _names(systems: str, loaded: LoadedConfig) -> tuple[str, ...]:
+    known = [system.name for system in loaded.config.systems]
+    names = tuple(filter(None, (name.strip() for name in systems.split(","))))
+    if not names:
+        raise UserError(f"--systems must name some of {', '.join(known)}, not {systems!r}")
+    for name in names:
+        if name not in known:
+            raise UserError(
+                f"--systems must name systems of {loaded.source.file}, "
+                f"not {name!r}{nearest(name, known)}"
+            )
+    return names
+
+
 def _emit(text: str, out: Path | None) -> None:
     if out is None:
         typer.echo(text, nl=False)
-    else:
+        return
+    try:
         out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{out}: must be writable: {error.strerror}") from None
 
 
 class _Stopped(BaseException):

@@ -75,7 +75,7 @@ def compare(
             reference_sha256=inputs.reference_sha256,
             systems=tuple(results),
         )
-        write_run(folder.partial, loaded, run)
+        write_run(folder.partial, loaded, run, inputs.trace)
     return folder.out
 
 

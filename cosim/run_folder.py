@@ -10,10 +10,12 @@ from types import TracebackType
 from typing import Any, Self
 
 from cosim.config.load import LoadedConfig, resolved_yaml
+from cosim.engines.tools import Simulator, simulator_version
 from cosim.errors import UserError
 from cosim.report.html import render_page
 from cosim.report.plots import save_stages
 from cosim.results import RunResult, summarize, write_tables
+from host.trace import Trace
 
 __all__ = ["RunFolder", "versions", "write_run"]
 
@@ -83,23 +85,28 @@ class RunFolder:
             raise UserError(f"{self.out}: output folder must be new or empty, and holds {what}")
 
 
-def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that results depend on."""
+def versions(engine: str) -> dict[str, str]:
+    """Versions of Python, of the packages that results depend on, and of the simulator."""
     found = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
             found[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             found[package] = "not installed"
+    found["simulator"] = simulator_version(Simulator(engine))
     return found
 
 
-def write_run(folder: Path, loaded: LoadedConfig, result: RunResult) -> dict[str, Any]:
+def write_run(
+    folder: Path, loaded: LoadedConfig, result: RunResult, trace: Trace | None = None
+) -> dict[str, Any]:
     """Write all files of a run; returns the summary. The same run gives the same bytes."""
     summary = summarize(result)
     configuration = resolved_yaml(loaded)
     (folder / "config.resolved.yaml").write_text(configuration, encoding="utf-8")
-    _write_json(folder / "versions.json", versions())
+    _write_json(folder / "versions.json", versions(result.engine))
+    if trace is not None:
+        trace.save(folder / "trace.json")
     write_tables(result, folder)
     _write_json(folder / "summary.json", summary)
     save_stages(summary, folder / "stages.png")

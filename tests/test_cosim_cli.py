@@ -7,13 +7,17 @@ from types import ModuleType
 import pytest
 
 from cosim import cli
-from cosim.config.load import platform_names
+from cosim.config.load import load_config, platform_names
 from cosim.engines.run import SimulationFailed
 from cosim.errors import UserError
 from cosim.run_folder import RunFolder, write_run
+from cosim.systems.inputs import load_inputs
 from tests.scenarios.results import example_run
 from tests.test_architecture import ROOT
 
+SMALL = ROOT / "examples" / "quickstart-small.yaml"
+SETMM = ROOT / "examples" / "data" / "setmm.npz"
+OWN_TEST = ROOT / "examples" / "own_test" / "hot_page.py"
 VERILOG = [
     "flash_channel_unit.v",
     "gather_unit.v",
@@ -65,7 +69,9 @@ def test_compare_prints_table_ratio_and_folder(run, calls, write_config, tmp_pat
     assert status == 0
     assert calls == [("icarus", tmp_path / "here", None)]
     lines = [line.split() for line in out.splitlines()]
-    assert ["firmware-csd", "┃", "fpga-csd", "┃", "ratio"] in [line[1:] for line in lines]
+    assert ["firmware-csd", "┃", "fpga-csd", "┃", "fpga-csd", "/", "firmware-csd"] in [
+        line[1:] for line in lines
+    ]
     assert "1.09 times as long on firmware-csd" in out
     assert f"Run folder: {tmp_path / 'here'}" in out.replace("\n", "")
     assert err == "simulating ...\n"
@@ -75,6 +81,24 @@ def test_compare_passes_its_options_on(run, calls, write_config):
     config = write_config(("name: serial\n", "name: fpga-csd\n"))
     assert run("compare", config, "--systems", "fpga-csd,firmware-csd")[0] == 0
     assert calls == [(None, None, ("fpga-csd", "firmware-csd"))]
+
+
+def test_blanks_and_empty_names_of_systems_are_nothing(run, calls, write_config):
+    assert run("compare", write_config(), "--systems", " serial, ,firmware-csd ,")[0] == 0
+    assert calls == [(None, None, ("serial", "firmware-csd"))]
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ("seriel", "must name systems of c.yaml, not 'seriel'; did you mean 'serial'?"),
+        (" , ", "must name some of firmware-csd, serial, not ' , '"),
+    ],
+)
+def test_a_wrong_name_of_a_system_is_one_of_the_option(run, calls, write_config, names, message):
+    status, _, err = run("compare", write_config(), "--systems", names)
+    assert (status, err) == (2, f"csd-cosim: --systems {message}\n")
+    assert calls == []
 
 
 def test_bad_input_is_one_line_and_status_two(run, calls, write_config):
@@ -194,3 +218,70 @@ def test_the_benchmark_prints_its_figures(run, tmp_path, monkeypatch):
     status, out, _ = run("bench", "frame", "--engine", "icarus", "--json", tmp_path / "f.json")
     assert (status, out) == (0, "saturated_pages_per_s: 101.5\n")
     assert asked == [("icarus", tmp_path / "f.json")]
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (("schema", "--out", "/dev/null/x"), "/dev/null/x: must be writable: Not a directory"),
+        (
+            ("graph", "import", SETMM, "--direction", "out", "--out", "/dev/null/x"),
+            "/dev/null/x: must be writable: Not a directory",
+        ),
+        (
+            ("trace", "draw", SMALL, "--out", "/dev/null/x"),
+            "/dev/null/x: must be writable: Not a directory",
+        ),
+        (
+            ("cocotb", SMALL, OWN_TEST, "--filter", "("),
+            "--filter must be a regular expression, not '(': missing ), unterminated subpattern",
+        ),
+        (
+            ("cocotb", SMALL, OWN_TEST, "--out", "/dev/null/x"),
+            "/dev/null/x: output folder must be writable: Not a directory",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else " ".join(map(str, value[:2])),
+)
+def test_what_cannot_be_written_or_searched_is_one_line(run, command, message):
+    status, _, err = run(*command)
+    assert status == 2
+    assert err.startswith(f"csd-cosim: {message}")
+    assert err.count("\n") == 1
+
+
+def test_a_cache_that_cannot_be_written_is_one_line(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("CSD_COSIM_CACHE", "/dev/null/x")
+    status, _, err = run("verilog", "--config", SMALL, "--out", tmp_path / "v")
+    assert status == 2
+    assert err == (
+        "csd-cosim: /dev/null/x: cache folder must be writable: Not a directory "
+        "(the variable CSD_COSIM_CACHE can name another)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("import cocotb\ndef (\n", "{file}:2: must be Python: "),
+        ("1 / 0\n", "{name}: must be a module that can be imported: ZeroDivisionError: division"),
+    ],
+)
+def test_own_tests_that_are_no_python_are_one_line(run, tmp_path, text, message):
+    file = tmp_path / f"own_{abs(hash(text))}.py"
+    file.write_text(text)
+    status, _, err = run("cocotb", SMALL, file)
+    assert status == 2
+    assert err.startswith("csd-cosim: " + message.format(file=file, name=file.stem))
+    assert err.count("\n") == 1
+
+
+def test_a_drawn_trace_can_be_named_instead_of_a_seed(run, tmp_path):
+    status, out, _ = run("trace", "draw", SMALL, "--out", tmp_path / "t.json")
+    assert (status, out) == (0, f"{tmp_path / 't.json'}: 2 mini-batches\n")
+    text = SMALL.read_text().replace("data/setmm.npz", str(SETMM))
+    drawn = "trace: {batches: 2, targets: 6, fan_outs: [3, 2], seed: 1}"
+    assert drawn in text
+    (tmp_path / "c.yaml").write_text(text.replace(drawn, "trace: {file: t.json}"))
+    by_file = load_inputs(load_config(tmp_path / "c.yaml")).trace
+    assert by_file.sha256 == load_inputs(load_config(SMALL)).trace.sha256

@@ -207,6 +207,10 @@ BAD = [
         PLACED + "fpga.pcie.max_payload must be an integer of at least 1, not 0",
     ),
     (
+        overriding("ssd.nvme.queue_entries", "true"),
+        PLACED + "ssd.nvme.queue_entries must be text, such as '25 us', or an integer, not true",
+    ),
+    (
         overriding("ssd.flash.clock", '"0 Hz"'),
         PLACED + "ssd.flash.clock must be positive, not '0 Hz'",
     ),

@@ -1,8 +1,10 @@
 """Results: made from spans only, complete, and the same bytes every time."""
 
 import json
+import re
 from dataclasses import replace
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -21,6 +23,8 @@ from cosim.results import (
 )
 from cosim.run_folder import RunFolder, write_run
 from cosim.spans import CausalityError
+from host.graph import Graph
+from host.trace import Trace
 from tests.scenarios.results import FIRMWARE_STEPS, FPGA_STEPS, US, chain, example_run
 
 FILES = [
@@ -37,6 +41,23 @@ FILES = [
 @pytest.fixture
 def loaded(write_config):
     return load_config(write_config())
+
+
+def test_the_trace_is_kept_and_can_be_read(loaded, tmp_path):
+    graph = Graph(np.array([0, 1, 2]), np.array([1, 0], dtype=np.uint32))
+    trace = Trace.generate(graph, seed=1, batches=2, targets=1, fan_outs=[1])
+    write_run(tmp_path, loaded, example_run(), trace)
+    assert Trace.load(tmp_path / "trace.json").sha256 == trace.sha256
+
+
+@pytest.mark.parametrize(
+    ("engine", "told"), [("verilator", r"Verilator \d"), ("icarus", r"Icarus Verilog version \d")]
+)
+def test_the_simulator_has_its_version(loaded, tmp_path, engine, told):
+    write_run(tmp_path, loaded, replace(example_run(), engine=engine))
+    versions = json.loads((tmp_path / "versions.json").read_text())
+    found = versions["simulator"]
+    assert found == "not installed" or re.match(told, found)
 
 
 def test_stages_add_up_to_the_latency():

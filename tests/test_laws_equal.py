@@ -24,6 +24,7 @@ FILES = {
     "spans.parquet",
     "stages.png",
     "summary.json",
+    "trace.json",
     "versions.json",
 }
 

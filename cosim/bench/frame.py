@@ -16,6 +16,7 @@ from cosim.engines.build import build
 from cosim.engines.device import FlashArray, device_design
 from cosim.engines.run import run_job
 from cosim.engines.tools import Simulator
+from cosim.errors import UserError
 from cosim.medium import IdArray
 from rtl.contract.kernel import PageRead
 
@@ -65,7 +66,10 @@ def bench_frame(
         run_job(program, "cosim.bench.frame:measure", job, Path(folder))
         report = {"engine": engine, "platform": platform, **json.loads(result.read_text())}
     if json_path is not None:
-        json_path.write_text(json.dumps(report, indent=2, sort_keys=True) + "\n")
+        try:
+            json_path.write_text(json.dumps(report, indent=2, sort_keys=True) + "\n")
+        except OSError as error:
+            raise UserError(f"{json_path}: must be writable: {error.strerror}") from None
     return report
 
 

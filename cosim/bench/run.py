@@ -33,15 +33,26 @@ def cocotb_tests(module: str, pattern: str) -> list[str]:
     Raises
     ------
     UserError
-        If the module cannot be imported, or no test of it is left.
+        If the pattern is not one, the module cannot be imported, or no test of it is left.
     """
     try:
+        wanted = re.compile(pattern)
+    except re.error as error:
+        raise UserError(
+            f"--filter must be a regular expression, not {pattern!r}: {error}"
+        ) from None
+    try:
         content = vars(importlib.import_module(module))
-    except ImportError as error:
-        raise UserError(f"{module}: must be a module that can be imported: {error}") from None
+    except SyntaxError as error:
+        raise UserError(f"{error.filename}:{error.lineno}: must be Python: {error.msg}") from None
+    except Exception as error:  # the user's code may raise anything
+        raise UserError(
+            f"{module}: must be a module that can be imported: "
+            f"{type(error).__name__}: {' '.join(str(error).split())}"
+        ) from None
     generators: list[Any] = [item for item in content.values() if hasattr(item, "generate_tests")]
     names = [test.name for item in generators for test in item.generate_tests()]
-    chosen = [name for name in names if re.search(pattern, name)]
+    chosen = [name for name in names if wanted.search(name)]
     if not chosen:
         raise UserError(f"{module}: must have a cocotb test that matches {pattern!r}, not {names}")
     return chosen
@@ -63,10 +74,14 @@ def run_tests(
     UserError
         If the file has no test that ``pattern`` finds, or the simulator is missing.
     """
-    if module.suffix != ".py" or not module.exists():
+    if module.suffix != ".py" or not module.is_file():
         raise UserError(f"{module}: must be a Python file with cocotb tests")
     sys.path.insert(0, str(module.parent.resolve()))
     names = cocotb_tests(module.stem, pattern)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{folder}: output folder must be writable: {error.strerror}") from None
     simulator = Simulator(loaded.config.engine.name if engine is None else engine)
     require(simulator)
     built = build(machine_design(loaded.platforms), simulator, waves=waves)

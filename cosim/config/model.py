@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from cosim.config.part import Items, Part
 from cosim.config.platform import FpgaPlatform, HostPlatform, SsdPlatform
@@ -21,10 +21,19 @@ __all__ = [
     "Trace",
 ]
 
+
+def _text_or_integer(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        found = str(value).lower() if isinstance(value, bool) else repr(value)
+        raise ValueError(f"must be text, such as '25 us', or an integer, not {found}")
+    return value
+
+
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 Count = Annotated[int, Field(ge=1)]
 FanOut = Annotated[int, Field(ge=1, le=65_535)]
 Word32 = Annotated[int, Field(ge=0, lt=2**32)]
+Override = Annotated[str | int, BeforeValidator(_text_or_integer)]
 Word64 = Annotated[int, Field(ge=0, lt=2**64)]
 
 
@@ -140,7 +149,7 @@ class Config(Part):
     """A whole configuration as it stands in a file."""
 
     platforms: PlatformNames = PlatformNames()
-    platform_overrides: dict[str, str | int] = Field(default_factory=dict)
+    platform_overrides: dict[str, Override] = Field(default_factory=dict)
     """Values of single constants, by key path: ``{ssd.nand.t_r: "25 us"}``."""
     systems: Annotated[Items[System], Field(min_length=1)]
     engine: Engine = Engine()

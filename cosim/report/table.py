@@ -60,7 +60,8 @@ def latency_table(summary: Mapping[str, Any]) -> Table:
     for name in summary["systems"]:
         table.add_column(name, justify="right")
     if len(systems) == 2:
-        table.add_column("ratio", justify="right")
+        first, second = summary["systems"]
+        table.add_column(f"{second} / {first}", justify="right")
     for number, batches in enumerate(zip(*(s["batches"] for s in systems), strict=True)):
         latencies = [batch["latency_ps"] for batch in batches]
         table.add_row(f"batch {number}: latency", *_cells(latencies, duration), style="bold")
