@@ -1,10 +1,12 @@
 """Whole systems in an HDL simulator, from a configuration's text; runs are shared by all tests."""
 
+import atexit
 import json
+import shutil
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory, mkdtemp
 
 import numpy as np
 import yaml
@@ -80,7 +82,9 @@ def hub_configuration(*, fan_outs=(3, 2), **changes):
 
 @cache
 def _hub_folder():
-    return Path(mkdtemp(prefix="csd-cosim-graph-"))
+    folder = Path(mkdtemp(prefix="csd-cosim-graph-"))
+    atexit.register(shutil.rmtree, folder)
+    return folder
 
 
 @cache
@@ -128,14 +132,17 @@ def _run(system, simulator, text, flips, blind):
     folder = run_function("run", system, simulator, text, flips=flips, blind=blind)
     raw = json.loads((folder / "subgraphs.json").read_text())
     subgraphs = tuple(tuple(bytes.fromhex(hop) for hop in batch) for batch in raw)
-    return Outcome(load_system(folder), subgraphs)
+    outcome = Outcome(load_system(folder), subgraphs)
+    shutil.rmtree(folder)  # a run that failed leaves its log
+    return outcome
 
 
 @cache
 def _reference(text):
-    folder = Path(mkdtemp(prefix="csd-cosim-reference-"))
-    (folder / "config.yaml").write_text(text)
-    return result_bytes(load_inputs(load_config(folder / "config.yaml")).reference)
+    with TemporaryDirectory(prefix="csd-cosim-reference-") as folder:
+        config = Path(folder) / "config.yaml"
+        config.write_text(text)
+        return result_bytes(load_inputs(load_config(config)).reference)
 
 
 def result_bytes(subgraphs):

@@ -194,7 +194,7 @@ def test_headers_are_counted_apart(outcome):
             continue
         packets = -(-span.payload_bytes // 256)
         if not span.payload_bytes:
-            assert span.unit == "pcie.ssd.up"
+            assert span.unit.endswith(".up")  # a device asks for data
             packets = 1 if span.kind == "sqe" else None
         if packets is not None:
             assert span.overhead_bytes == 24 * packets

@@ -13,6 +13,9 @@ from rtl.contract.codec import pack
 from rtl.contract.gather import DESCRIPTOR_MAGIC, GatherDescriptor, GatherMode
 from rtl.contract.kernel import latest
 
+LISTS = 64
+"""Of a launch of :func:`run_two_workers`: more work than the software between two launches."""
+
 
 class BlindGraph:
     """A graph as a host has it: where the lists lie, and not what is in them."""
@@ -85,11 +88,11 @@ async def run_two_workers(dut, job):
     def work():
         cause = kernel.origin("host-cpu", "host.start")
         cause = yield from card.write(0, bytes(8 * fields["degree"]), cause)
-        cause = yield from card.write(base, 2 * descriptor, cause)
-        *launches, copied = yield from together(
-            card.launch(base, 2, cause),
-            card.launch(base, 2, cause),
+        cause = yield from card.write(base, LISTS * descriptor, cause)
+        copied, *launches = yield from together(
             card.write(base + 4096, bytes(64 << 10), cause),
+            card.launch(base, LISTS, cause),
+            card.launch(base, LISTS, cause),
         )
         cause = latest([copied, *(launch[2] for launch in launches)])
         yield from together(*(card.fetch(results, cause) for _, results, _ in launches))

@@ -4,6 +4,8 @@ Short tables and slow surroundings, a graph with one hub and many empty lists, a
 lists lie side by side.
 """
 
+import atexit
+import shutil
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -64,6 +66,7 @@ SEED = 4
 def _files():
     """The graph as read back, and a trace of the hub and of nodes beside each other."""
     folder = Path(mkdtemp(prefix="csd-cosim-reach-"))
+    atexit.register(shutil.rmtree, folder)
     write_npz(folder / "graph.npz", random_graph(nodes=NODES, hub=3_000))
     graph = load_graph(folder / "graph.npz", direction="out").graph
     targets = np.array([HUB, *range(HUB - 8, HUB + 9, 2), 3, 4, 5, 6], dtype=np.uint32)
