@@ -32,7 +32,7 @@ check: $(STAMP)  ## ruff, mypy and the fast tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q -m 'not slow and not hdl'
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m 'not slow and not hdl'
 
 sim: $(STAMP)  ## tests in an HDL simulator (SIM=verilator|icarus WAVES=1 COCOTB_TEST_FILTER=...)
 	mkdir -p build

@@ -230,7 +230,7 @@ def test_a_wait_for_the_bus_names_the_transfer_that_ended_it(bench):
 
 
 def test_a_wait_for_a_landing_slot_names_the_release(bench):
-    """Both slots are held until edge 520; the page that is ready then waits for the first release."""
+    """Both slots are held until edge 520; the page that is ready waits for the first release."""
     ready = [bench.read(way=way) for way in (0, 1)]
     late = bench.read(way=1, lun=1)
     memory = bench.engine.memory(4, "landing.memory.ram.mem")

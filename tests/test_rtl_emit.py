@@ -21,6 +21,7 @@ def ports(text, module):
     return {name.strip().lstrip("\\").strip() for name in found.split(",")}
 
 
+@pytest.mark.slow
 def test_ports_are_those_of_the_architecture(channel):
     text = channel[-1].read_text()
     assert ports(text, "flash_channel_unit") == {

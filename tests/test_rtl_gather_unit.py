@@ -119,6 +119,7 @@ def stage_and_launch(scenario, count=None, **parameters):
     return play(actions, **parameters)
 
 
+@pytest.mark.slow
 def test_more_results_than_the_landing_holds_are_a_violation():
     scenario = GatherScenario()
     scenario.launch(0x1000, [draw(40) for _ in range(7)])
@@ -129,6 +130,7 @@ def test_more_results_than_the_landing_holds_are_a_violation():
     assert bench.results[0] == reference(scenario, scenario.launches[0])[0][:256]
 
 
+@pytest.mark.slow
 def test_exactly_full_landing_is_none():
     scenario = GatherScenario()
     scenario.launch(0x1000, [draw(31) for _ in range(8)])
@@ -171,6 +173,7 @@ def test_staging_request_that_cannot_be(address, length):
     assert [event["staged"] for event in bench.events] == [(3, 1), (4, 0)]
 
 
+@pytest.mark.slow
 def test_two_things_at_one_edge_share_an_event():
     """A launch's end and a staging request's, brought together by moving one of them."""
 

@@ -311,6 +311,7 @@ async def play(ctx, harness, part, reads, stalls, slots, limit=20_000):
 
 @pytest.mark.parametrize("part", [TINY, TINY_TWO_LUNS], ids=lambda part: part.name)
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_streams_with_stalls_at_every_end(part, seed):
     """More commands than slots for them, late completions, slots that come back late."""
     rng = random.Random(seed)

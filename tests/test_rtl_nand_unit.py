@@ -106,6 +106,7 @@ def test_each_kind_of_bad_command_is_refused_alone():
 
 @pytest.mark.parametrize("seed", [1])
 @pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.slow
 def test_random_reads_are_those_of_the_twin(channel, seed):
     part, ways = CHANNELS[channel]
     bench = play(part, ways, random_reads(seed, part, ways, count=8, bad=0.25))
@@ -127,6 +128,7 @@ def test_one_byte_a_clock():
 
 
 @pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.slow
 def test_stopped_clock_changes_nothing(channel):
     part, ways = CHANNELS[channel]
     reads = random_reads(5, part, ways, count=8, spacing=400)
@@ -135,12 +137,14 @@ def test_stopped_clock_changes_nothing(channel):
     assert len(stopped.edges) < 0.9 * stopped.edges[-1]
 
 
+@pytest.mark.slow
 def test_short_turn_round():
     """Where tRHW is over early, the bus still waits for the status byte before it decides."""
     part = replace(TINY_TWO_LUNS, t_rhw_ps=10_000, t_rpst_ps=10_000)
     play(part, 2, random_reads(6, part, 2, count=8))
 
 
+@pytest.mark.slow
 def test_every_kind_of_waiting_is_reached():
     """A slow taker of landed data, one slot: ties, conflicts, pending commands, full landing."""
     reads = saturating_reads(TINY_TWO_LUNS, 2, rounds=2)

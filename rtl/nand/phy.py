@@ -36,9 +36,9 @@ class PhySignature(Signature):
     dq_i : In(8 * phases)
         Bytes from the die, phase 0 in the low bits.
     dqs_i : In(phases)
-        Data strobe from the die: the pattern of ``re_n``, ``cycles(tDQSRE)`` clocks later; all zeros
-        while no die drives. A phase carries a byte where ``dqs_i`` changes against the phase before
-        it, after the preamble.
+        Data strobe from the die: the pattern of ``re_n``, ``cycles(tDQSRE)`` clocks later; all
+        zeros while no die drives. A phase carries a byte where ``dqs_i`` changes against the phase
+        before it, after the preamble.
     die_oe : In(ways)
         Which die drives ``dq_i`` and ``dqs_i``; at most one.
     rb_n : In(ways)
@@ -77,9 +77,9 @@ class PhySignature(Signature):
         return self._phases
 
     def __eq__(self, other):
-        return (
-            isinstance(other, PhySignature)
-            and (self.ways, self.phases) == (other.ways, other.phases)
+        return isinstance(other, PhySignature) and (self.ways, self.phases) == (
+            other.ways,
+            other.phases,
         )
 
     def __repr__(self):
