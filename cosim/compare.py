@@ -57,7 +57,7 @@ def compare(
     simulator = Simulator(config.engine.name)
     require(simulator)
     check_platforms(loaded.platforms, config.systems)
-    design = machine_design(loaded.platforms)
+    design = machine_design(loaded.platforms, loaded.parts)
     progress.begin("Reading graph and trace")
     inputs = load_inputs(loaded)
     _check_fits(loaded, inputs)

@@ -84,7 +84,7 @@ def run_tests(
         raise UserError(f"{folder}: output folder must be writable: {error.strerror}") from None
     simulator = Simulator(loaded.config.engine.name if engine is None else engine)
     require(simulator)
-    built = build(machine_design(loaded.platforms), simulator, waves=waves)
+    built = build(machine_design(loaded.platforms, loaded.parts), simulator, waves=waves)
     job = {"config": str(Path(loaded.source.file).resolve())}
     for name in names:
         own = (folder / re.sub(r"[^A-Za-z0-9_.=-]", "-", name)).resolve()

@@ -33,6 +33,7 @@ from host.window import WindowLayout
 from rtl.contract.bch import BchCode
 from rtl.contract.dram import DramTimes
 from rtl.contract.nand_part import NandPart
+from rtl.contract.onfi import COLUMN_CYCLES, ROW_CYCLES, row_bits
 from rtl.contract.page import PageLayout
 from rtl.contract.striping import Striping
 
@@ -295,7 +296,7 @@ def _check_ssd(ssd: SsdPlatform, systems: tuple[System, ...], source: YamlSource
         with naming("ssd", source, f"firmware.cores.{name}"):
             _core(name, core)
     with naming("ssd", source, "nand"):
-        nand_part(ssd)
+        _check_addresses(nand_part(ssd))
     with naming("ssd", source, "flash"):
         striping(ssd)
     with naming("ssd", source, "page_format"):
@@ -312,6 +313,21 @@ def _check_ssd(ssd: SsdPlatform, systems: tuple[System, ...], source: YamlSource
         for system in systems:
             # The page buffer's share is of a graph that is not known here; any one will do.
             firmware_parameters(ssd, system, 1 << 62)
+
+
+def _check_addresses(part: NandPart) -> None:
+    """Refuse a part whose pages or columns the address cycles of its bus do not reach."""
+    bits = row_bits(part) + (part.luns - 1).bit_length()
+    if bits > 8 * ROW_CYCLES:
+        raise ValueError(
+            "blocks_per_lun, pages_per_block and luns must need at most "
+            f"{8 * ROW_CYCLES} bits of a row address, not {bits}"
+        )
+    if part.raw_page_bytes > 1 << 8 * COLUMN_CYCLES:
+        raise ValueError(
+            f"page and spare must be at most {1 << 8 * COLUMN_CYCLES} bytes together, "
+            f"not {part.raw_page_bytes}"
+        )
 
 
 def _check_binding(ssd: SsdPlatform) -> None:

@@ -10,46 +10,51 @@ from cosim.errors import UserError
 
 __all__ = ["naming"]
 
-_WORD = re.compile(r"\b[a-z][a-z0-9_]*\b")
+_WORD = re.compile(r"\b[A-Za-z][a-z0-9_]*\b")
 _UNITS = ("_ps", "_bytes")
 _OTHER_NAMES = {
-    "bytes_per_second": "rate",
-    "completion_entries": "queue_entries",
-    "order": "striping",
-    "read_request_bytes": "max_read_request",
-    "submission_entries": "queue_entries",
+    "bytes_per_second": ("rate",),
+    "completion_entries": ("queue_entries",),
+    "order": ("striping",),
+    "outstanding": ("outstanding_reads",),
+    "read_request_bytes": ("max_read_request",),
+    "slot_bytes": ("stage_slot",),
+    "slots": ("landing_slots", "stage_slots"),
+    "submission_entries": ("queue_entries",),
 }
 """Names of parameters that differ from their constants' by more than a unit."""
 
 
 @contextmanager
-def naming(part: str, source: YamlSource | None = None, key: str = "") -> Iterator[None]:
+def naming(part: str, source: YamlSource | None = None, *keys: str) -> Iterator[None]:
     """Make an error of a parameter object or of hardware one of the platform ``part``.
 
     With the ``source`` of the platform it is one of file and line: of the constant that it begins
-    with, looked for below ``key``; but of an override where the message mentions one.
+    with, looked for below ``keys``; but of an override where the message mentions one.
     """
     try:
         yield
     except (TypeError, ValueError) as error:
         if source is None:
             raise UserError(f"platform {part}: {error}") from None
-        raise _explain(str(error), part, source, tuple(key.split(".")) if key else ()) from None
+        bases: list[KeyPath] = [tuple(key.split(".")) if key else () for key in keys or ("",)]
+        raise _explain(str(error), part, source, bases) from None
 
 
-def _explain(message: str, part: str, source: YamlSource, base: KeyPath) -> UserError:
+def _explain(message: str, part: str, source: YamlSource, bases: list[KeyPath]) -> UserError:
     mentioned: dict[KeyPath, None] = {}
 
     def plain(match: re.Match[str]) -> str:
-        path = _constant(match[0], source.values, base)
-        if path is None:
-            return match[0]
-        mentioned[path] = None
-        return str(path[-1])
+        for base in bases:
+            path = _constant(match[0], source.values, base)
+            if path is not None:
+                mentioned[path] = None
+                return str(path[-1])
+        return match[0]
 
     text = _WORD.sub(plain, message)
     if not mentioned:
-        mentioned[base] = None
+        mentioned[bases[0]] = None
     changed = [path for path in mentioned if (*path, "value") in source.labels]
     path = (changed or list(mentioned))[0]
     key = source.labels.get((*path, "value"), ".".join(filter(None, (part, dotted(path)))))
@@ -64,7 +69,8 @@ def _constant(word: str, values: Any, base: KeyPath) -> KeyPath | None:
         values = values[name]
     if not isinstance(values, Mapping):
         return None
-    word = _OTHER_NAMES.get(word, word)
+    word = word.lower()
+    word = next((name for name in _OTHER_NAMES.get(word, ()) if name in values), word)
     for unit in _UNITS:
         word = word.removesuffix(unit)
     if "value" in values:

@@ -1,7 +1,8 @@
 """Reading a configuration: its file, the platforms it names, and its overrides of them."""
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,8 @@ class LoadedConfig:
     config: Config
     platforms: Platforms
     source: YamlSource
+    parts: Mapping[str, YamlSource] = field(default_factory=dict)
+    """Where the constants of each platform stand."""
 
     def file(self, name: str) -> Path:
         """A file that the configuration names, relative to the configuration file."""
@@ -67,7 +70,7 @@ def load_config(path: Path | str) -> LoadedConfig:
         parts[part] = _read_part(file, part)
     _override(parts, source, config.platform_overrides)
     platforms = {part: validate(_MODELS[part], parts[part]) for part in parts}
-    loaded = LoadedConfig(config, Platforms.model_construct(**platforms), source)
+    loaded = LoadedConfig(config, Platforms.model_construct(**platforms), source, parts)
     # A share is of a graph that is not known here; any that is large enough will do.
     check_page_buffers(loaded, 1 << 62)
     check_platforms(loaded.platforms, config.systems, parts)

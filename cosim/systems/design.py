@@ -2,12 +2,14 @@
 # (Units are made to see whether they refuse their parameters.)
 """The RTL of a system's device, from its platforms."""
 
+from collections.abc import Mapping
 from dataclasses import fields
 
 from cosim.config.build import bus_phases, dram_times, nand_part, period_ps
 from cosim.config.explain import naming
 from cosim.config.model import Platforms
 from cosim.config.platform import FpgaPlatform, SsdPlatform
+from cosim.config.yaml_source import YamlSource
 from cosim.engines.design import Design
 from cosim.engines.device import FlashArray, GatherCard, device_design
 from rtl.gather.unit import GatherSimUnit
@@ -21,17 +23,19 @@ def unit_names(ssd: SsdPlatform) -> list[str]:
     return [*(f"ch{channel}" for channel in range(ssd.flash.channels.value)), "gather"]
 
 
-def machine_design(platforms: Platforms) -> Design:
+def machine_design(platforms: Platforms, sources: Mapping[str, YamlSource] | None = None) -> Design:
     """All flash channels and the gather unit; every system of a run uses the same design.
 
     Raises
     ------
     UserError
-        Naming the platform, if the hardware cannot be made as it says; before anything is built.
+        If the hardware cannot be made as a platform says, before anything is built: with
+        ``sources`` by file and line, else by platform.
     """
-    with naming("ssd"):
+    sources = sources or {}
+    with naming("ssd", sources.get("ssd"), "nand", "flash"):
         flash = _flash_array(platforms.ssd)
-    with naming("fpga"):
+    with naming("fpga", sources.get("fpga"), "", "dram"):
         card = _gather_card(platforms.fpga)
     with naming("ssd"):
         return device_design(flash, card)
