@@ -25,8 +25,8 @@ $(STAMP): pyproject.toml
 compare: $(STAMP)  ## the main job: both systems on one trace (CONFIG=..., ARGS="--engine icarus")
 	$(BIN)/csd-cosim compare $(CONFIG) $(ARGS)
 
-test: $(STAMP)  ## all tests
-	$(BIN)/python -m pytest $(ARGS)
+test: $(STAMP)  ## all tests, on two cores
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 
 check: $(STAMP)  ## ruff, mypy and the fast tests
 	$(BIN)/ruff check .

@@ -126,3 +126,11 @@ def test_units_have_names_of_their_own():
         write_top([unit, unit])
     with pytest.raises(ValueError, match="name must be a Verilog identifier, not 'a b'"):
         Unit(name="a b", ports=PORTS, period_ps=10_000)
+
+
+def test_a_build_is_of_the_processor_it_was_made_for(monkeypatch):
+    """The model is compiled for this machine: another one that shares the cache builds its own."""
+    here = tools.instruction_set()
+    assert here
+    monkeypatch.setattr(tools.Path, "read_text", lambda path: "flags\t\t: fpu\nother: 1\n")
+    assert tools.instruction_set() == "flags\t\t: fpu"

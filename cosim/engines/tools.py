@@ -1,6 +1,7 @@
 """HDL simulators: their names, where they are, and what to install when they are not there."""
 
 import importlib.util
+import platform
 import shutil
 import subprocess
 from enum import StrEnum
@@ -9,7 +10,14 @@ from pathlib import Path
 
 from cosim.errors import UserError
 
-__all__ = ["MissingSimulator", "Simulator", "require", "simulator_version", "versions"]
+__all__ = [
+    "MissingSimulator",
+    "Simulator",
+    "instruction_set",
+    "require",
+    "simulator_version",
+    "versions",
+]
 
 
 class Simulator(StrEnum):
@@ -72,6 +80,16 @@ def simulator_version(simulator: Simulator) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return "not installed"
     return told.partition("\n")[0].strip()
+
+
+def instruction_set() -> str:
+    """What this machine's processor can do, as far as the system tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    features = [line for line in lines if line.startswith(("flags", "Features"))]
+    return features[0] if features else platform.machine()
 
 
 def versions() -> dict[str, str]:
