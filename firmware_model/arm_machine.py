@@ -28,6 +28,7 @@ STACK_BYTES = 0x1_0000
 OBJECT_BASE = 0x1000_0000
 OBJECT_STEP = 0x0100_0000
 LIMIT = 1_000_000
+REGISTER_ARGUMENTS = 4
 
 
 def compiler_version() -> str:
@@ -88,6 +89,7 @@ class ArmProgram:
     def run(self, function: str, *arguments: str | int, objects: Mapping[str, bytes]) -> Run:
         """Call ``function``; an argument is a number, or the name of an object for its address.
 
+        The first four arguments go in registers, the others on the stack (AAPCS32, section 6.5).
         Objects with one name before a colon (``table:map``, ``table:list``) are counted together.
         """
         machine = Uc(UC_ARCH_ARM, UC_MODE_ARM)
@@ -102,10 +104,13 @@ class ArmProgram:
             machine.mem_map(addresses[name], -(-len(content) // 4096) * 4096)
             machine.mem_write(addresses[name], content)
         counts = _Counts(machine, names)
-        for number, argument in enumerate(arguments):
-            value = addresses[argument] if isinstance(argument, str) else argument
+        values = [addresses[name] if isinstance(name, str) else name for name in arguments]
+        for number, value in enumerate(values[:REGISTER_ARGUMENTS]):
             machine.reg_write(UC_ARM_REG_R0 + number, value)
-        machine.reg_write(UC_ARM_REG_SP, STACK_TOP)
+        pushed = b"".join(value.to_bytes(4, "little") for value in values[REGISTER_ARGUMENTS:])
+        bottom = STACK_TOP - -(-len(pushed) // 8) * 8
+        machine.mem_write(bottom, pushed)
+        machine.reg_write(UC_ARM_REG_SP, bottom)
         machine.reg_write(UC_ARM_REG_LR, RETURN_ADDRESS)
         machine.emu_start(self._functions[function], RETURN_ADDRESS, count=LIMIT)
         return Run(

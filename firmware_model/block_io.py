@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 from firmware_model.core import Cores
 from firmware_model.counters import Counters
-from firmware_model.dma import DmaEngine, split
+from firmware_model.dma import split
+from firmware_model.dma_orders import DmaOrders
 from firmware_model.outcome import CommandError, Outcome, settle
 from firmware_model.page_buffer import pair_mask
 from firmware_model.page_reader import PageReader
@@ -45,7 +46,8 @@ class BlockIo:
 
     Blocks of one command that lie in one flash page are one job: the page comes into the buffer and
     stays pinned until the DMA engine has sent the last of its bytes. Jobs end in any order. The
-    data may go to host memory or, peer to peer, to another PCIe device.
+    data may go to host memory or, peer to peer, to another PCIe device. ``dma`` is that of
+    :attr:`Task.BLOCK_IO`.
 
     Notes
     -----
@@ -57,7 +59,7 @@ class BlockIo:
         env: Any,
         parameters: FirmwareParameters,
         cores: Cores,
-        dma: DmaEngine,
+        dma: DmaOrders,
         reader: PageReader,
         counters: Counters,
     ) -> None:
@@ -117,7 +119,6 @@ class BlockIo:
                 whole=self._parameters.block_read_whole_page,
             )
         except CommandError as error:
-            self._reader.finish(None, error.cause)
             return Outcome(error.cause, error.status)
         parts = split(pieces, self._dma.descriptor_bytes)
         cause = yield from self._cores.run(
@@ -133,8 +134,8 @@ class BlockIo:
             outcome = Outcome(cause)
         except CommandError as error:
             outcome = Outcome(error.cause, error.status)
-        self._reader.finish(frame, outcome.cause)
-        return outcome
+        cause = yield from self._reader.finish(frame, Task.BLOCK_IO, outcome.cause, request=request)
+        return Outcome(cause, outcome.status)
 
     def _pieces(
         self, prp1: int, prp2: int, length: int, cause: Cause, request: int
@@ -165,8 +166,7 @@ class BlockIo:
                 raise CommandError(Status.PRP_OFFSET_INVALID, cause)
             room = (PAGE_BYTES - address % PAGE_BYTES) // PRP_BYTES
             needed = -(-left // PAGE_BYTES)
-            cause = yield from self._cores.run(Task.BLOCK_IO, "dma_setup", cause, request=request)
-            raw, cause = yield from self._dma.read(
+            raw, cause = yield from self._dma.fetch(
                 address, PRP_BYTES * min(room, needed), cause, request=request, kind="prp"
             )
             entries = [

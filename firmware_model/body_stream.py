@@ -4,10 +4,8 @@ from collections import deque
 from collections.abc import Generator, Sequence
 from typing import Any
 
-from firmware_model.core import Cores
-from firmware_model.dma import DmaEngine
+from firmware_model.dma_orders import DmaOrders
 from firmware_model.outcome import CommandError, Outcome
-from firmware_model.parameters import Task
 from rtl.contract.kernel import Cause, latest
 from rtl.contract.nvme import Status
 
@@ -19,8 +17,8 @@ class BodyStream:
 
     Parameters
     ----------
-    env, cores, dma
-        What the fetches run on.
+    env, dma
+        What the fetches run on; ``dma`` is that of the task that parses.
     pieces : sequence of (address, length)
         In the order of the stream.
     ahead : int
@@ -30,8 +28,7 @@ class BodyStream:
     def __init__(
         self,
         env: Any,
-        cores: Cores,
-        dma: DmaEngine,
+        dma: DmaOrders,
         pieces: Sequence[tuple[int, int]],
         ahead: int,
         request: int,
@@ -39,7 +36,6 @@ class BodyStream:
         self.left = sum(length for _, length in pieces)
         """Bytes not yet taken."""
         self._env = env
-        self._cores = cores
         self._dma = dma
         self._pieces = deque(pieces)
         self._ahead = ahead
@@ -85,10 +81,7 @@ class BodyStream:
         self, address: int, length: int, cause: Cause
     ) -> Generator[Any, Any, tuple[bytes, Outcome]]:
         try:
-            cause = yield from self._cores.run(
-                Task.ISP_CONTROL, "dma_setup", cause, request=self._request
-            )
-            data, cause = yield from self._dma.read(
+            data, cause = yield from self._dma.fetch(
                 address, length, cause, request=self._request, kind="ns_config"
             )
         except CommandError as error:

@@ -23,9 +23,10 @@ class Core:
     """One core running the polling loop over the task queues bound to it.
 
     The loop looks at the queues in turn, in the order of :class:`Task`. An empty queue costs
-    ``poll_cycles``; from one with work the oldest step is run to its end, and the loop goes on with
-    the next queue. Visits of an idle core are computed, not simulated: they lie at whole multiples
-    of ``poll_cycles`` after the last step's end, so that new work waits for the loop's phase.
+    ``poll_cycles`` and the load that shows it to be empty, of a device register or of a table; from
+    one with work the oldest step is run to its end, its own loads included, and the loop goes on
+    with the next queue. Visits of an idle core are computed, not simulated: they repeat with the
+    time of a whole round after the last step's end, so that new work waits for the loop's phase.
 
     Each step is a span ``firmware.<routine>``, and the loop's way to it a span ``firmware.poll``.
     If the core was idle when the work came, the chain of causes leads to the work's own cause; if
@@ -64,7 +65,13 @@ class Core:
         self._known: dict[tuple[Any, ...], int] = {}
         """Cycles of the steps run so far, by routine and counts."""
         self._queues: tuple[deque[_Work], ...] = tuple(deque() for _ in self.tasks)
-        self._poll_ps = parameters.poll_cycles * parameters.period_ps
+        self._visit_ps = tuple(
+            (parameters.poll_cycles + parameters.load_cycles(task.queue_place))
+            * parameters.period_ps
+            for task in self.tasks
+        )
+        """Time that each queue takes when it is empty."""
+        self._round_ps = sum(self._visit_ps)
         self._free_at = int(self._env.now)
         self._last: Cause | None = None
         self._next_queue = 0
@@ -118,14 +125,16 @@ class Core:
 
     def _next_visit(self) -> tuple[int, int]:
         """When the loop next looks at a queue that has work, and which one."""
-        passed = -(-(int(self._env.now) - self._free_at) // self._poll_ps)
-        size = len(self._queues)
-        turn = next(
-            turn
-            for turn in range(passed, passed + size)
-            if self._queues[(self._next_queue + turn) % size]
-        )
-        return self._free_at + turn * self._poll_ps, (self._next_queue + turn) % size
+        size, elapsed = len(self._queues), int(self._env.now) - self._free_at
+        offset_ps = 0  # of the queue's first visit
+        visits = []
+        for turn in range(size):
+            index = (self._next_queue + turn) % size
+            if self._queues[index]:
+                rounds = max(0, -(-(elapsed - offset_ps) // self._round_ps))
+                visits.append((self._free_at + offset_ps + rounds * self._round_ps, index))
+            offset_ps += self._visit_ps[index]
+        return min(visits)
 
     def _step(self, index: int, start_ps: int) -> Generator[Any, Any, None]:
         work = self._queues[index].popleft()

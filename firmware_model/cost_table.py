@@ -96,9 +96,7 @@ class CostTable:
             )
         cycles = ceil(cost.instructions(counts) / core.issue_rate)
         for place, form in cost.loads.items():
-            if place not in core.load_ps:
-                raise KeyError(f"Core {core.name} must have a load latency for {place!r}")
-            cycles += ceil(form(counts)) * -(-core.load_ps[place] // core.period_ps)
+            cycles += ceil(form(counts)) * core.load_cycles(place)
         if cycles < 1:
             raise ValueError(f"Routine {routine} must cost at least one cycle, not {cycles}")
         return cycles

@@ -21,7 +21,15 @@ from firmware_model.arm_machine import (
     compiler_version,
 )
 from firmware_model.cost_table import COSTS
-from firmware_model.routine_cases import body_case, flash_case, gather_case, sqe_case
+from firmware_model.routine_cases import (
+    body_case,
+    flash_case,
+    gather_case,
+    group_counts,
+    group_run,
+    sqe_case,
+    turns,
+)
 
 __all__ = ["CORE", "Fit", "Routine", "fit", "measure", "table_text"]
 
@@ -74,6 +82,16 @@ ROUTINES = (
             "target": lambda target, fan_out: target,
             "list": lambda target, fan_out: target if fan_out else 0,
             "draw": lambda target, fan_out: target * fan_out,
+        },
+    ),
+    Routine(
+        name="group_pieces",
+        source="group_pieces",
+        case=lambda program, piece, page: group_run(program, turns(piece, page)),
+        grid={"piece": (1, 2, 3, 5, 10, 25), "page": (1, 2, 3, 5)},
+        terms={
+            name: lambda piece, page, name=name: group_counts(turns(piece, page))[name]
+            for name in ("page", "more", "compare")
         },
     ),
     Routine(

@@ -7,12 +7,13 @@ from firmware_model.core import Cores
 from firmware_model.cost_table import CostTable, load_costs
 from firmware_model.counters import Counters
 from firmware_model.dma import DmaEngine, Dram
+from firmware_model.dma_orders import DmaOrders
 from firmware_model.flash_scheduler import FlashScheduler
 from firmware_model.isp_control import IspControl
 from firmware_model.nvme_controller import NvmeController
 from firmware_model.page_buffer import PageBuffer
 from firmware_model.page_reader import PageReader
-from firmware_model.parameters import FirmwareParameters, QueueRegisters
+from firmware_model.parameters import FirmwareParameters, QueueRegisters, Task
 from firmware_model.slots import Slots
 from firmware_model.subgraph_generator import SubgraphGenerator
 from firmware_model.translation import ExtentMap
@@ -74,10 +75,16 @@ class Device:
         self._reader = PageReader(
             self.cores, self.extents, self.page_buffer, scheduler, jobs, self.counters
         )
-        common = parameters, self.cores, self._dma
-        self._generator = SubgraphGenerator(env, *common, self._reader, self.counters)
-        control = IspControl(*common, self._generator, self.counters)
-        blocks = BlockIo(env, *common, self._reader, self.counters)
+        control_dma, result_dma, block_dma = (
+            DmaOrders(env, self.cores, self._dma, task)
+            for task in (Task.ISP_CONTROL, Task.WRITE_BACK, Task.BLOCK_IO)
+        )
+        common = parameters, self.cores
+        self._generator = SubgraphGenerator(
+            env, *common, control_dma, result_dma, self._reader, self.counters
+        )
+        control = IspControl(*common, control_dma, self._generator, self.counters)
+        blocks = BlockIo(env, *common, block_dma, self._reader, self.counters)
         self._controller = NvmeController(
             env,
             self.cores,

@@ -3,7 +3,7 @@
 from collections.abc import Generator, Iterable
 from typing import Any
 
-from firmware_model.outcome import CommandError, Outcome
+from firmware_model.outcome import CommandError
 from firmware_model.parameters import DmaParameters
 from firmware_model.slots import Slots
 from rtl.contract.kernel import BusError, Cause, DevicePort, Kernel
@@ -86,7 +86,7 @@ class DmaEngine:
     def write(
         self, address: int, data: bytes, cause: Cause, *, request: int = 0, kind: str
     ) -> Generator[Any, Any, Cause]:
-        """Send ``data`` with one descriptor; ends when the last byte has arrived."""
+        """Send ``data`` with one descriptor; ends when the port has no more to do with it."""
         cause = yield from self._begin(cause, request, kind)
         if kind != "cqe":
             cause = yield from self._dram.move(
@@ -98,21 +98,6 @@ class DmaEngine:
             raise self._failed(cause) from error
         self.slots.release(cause)
         return cause
-
-    def start_write(
-        self, address: int, data: bytes, cause: Cause, *, request: int = 0, kind: str
-    ) -> Any:
-        """As :meth:`write`, as a process of its own whose value is an :class:`Outcome`."""
-        return self._env.process(self._write(address, data, cause, request, kind))
-
-    def _write(
-        self, address: int, data: bytes, cause: Cause, request: int, kind: str
-    ) -> Generator[Any, Any, Outcome]:
-        try:
-            cause = yield from self.write(address, data, cause, request=request, kind=kind)
-        except CommandError as error:
-            return Outcome(error.cause, error.status)
-        return Outcome(cause)
 
     def _begin(self, cause: Cause, request: int, kind: str) -> Generator[Any, Any, Cause]:
         cause = yield from self.slots.acquire(cause)

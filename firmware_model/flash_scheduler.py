@@ -1,4 +1,4 @@
-"""Queues of flash reads, one a channel, their issue and completion on the cores."""
+"""Queues of flash reads, one a LUN, their issue and completion on the cores."""
 
 from collections import deque
 from collections.abc import Generator
@@ -30,16 +30,30 @@ class _Read:
     done: Any
 
 
-class _Channel:
-    """Reads waiting for one channel, and how many commands each LUN has."""
+class _Lun:
+    """Reads waiting for one LUN, and how many commands it has."""
 
-    def __init__(self, env: Any) -> None:
+    def __init__(self) -> None:
         self.waiting: deque[_Read] = deque()
-        self.outstanding: dict[tuple[int, int], int] = {}
-        self.freed: dict[tuple[int, int], Cause] = {}
+        self.outstanding = 0
+        self.freed: Cause | None = None
+        """The completion that last made room."""
+
+    @property
+    def full(self) -> bool:
+        return self.outstanding == LUN_DEPTH
+
+
+class _Channel:
+    """LUNs of one channel; ``ready`` are those that have both a read waiting and room for it."""
+
+    def __init__(self, env: Any, ways: int, luns: int) -> None:
+        self.luns = {(way, lun): _Lun() for way in range(ways) for lun in range(luns)}
+        self.ready: deque[_Lun] = deque()
         self.news = env.event()
 
-    def notify(self) -> None:
+    def make_ready(self, lun: _Lun) -> None:
+        self.ready.append(lun)
         if not self.news.triggered:
             self.news.succeed()
 
@@ -47,10 +61,11 @@ class _Channel:
 class FlashScheduler:
     """Issues page reads to the flash channels and brings their data into the SSD's DRAM.
 
-    A read waits in its channel's queue until its LUN has room; a read whose LUN is full is passed
-    over by later ones to other LUNs. Each command costs a step on the core that issues it, and one
-    on the core that finds its completion. Then the data moves from the landing buffer to DRAM, and
-    the landing slot is free again.
+    A read waits in the queue of its LUN. LUNs that have room and a read form a ring, from which the
+    channel's next command is taken; a full LUN is not in the ring, so that no step is spent on it.
+    Queueing a read costs a step, and so does each command on the core that issues it. A page moves
+    from its landing slot to DRAM by the channel's own DMA, without a core. Then the core that finds
+    the completion spends a step on it, and only now counts room in the LUN.
     """
 
     def __init__(
@@ -68,9 +83,11 @@ class FlashScheduler:
         self._cores = cores
         self._dram = dram
         self._counters = counters
-        self._channels = tuple(_Channel(self._env) for _ in range(flash.channels))
-        for number in range(flash.channels):
-            self._env.process(self._issue(number))
+        self._channels = tuple(
+            _Channel(self._env, flash.ways, flash.luns) for _ in range(flash.channels)
+        )
+        for channel in self._channels:
+            self._env.process(self._issue(channel))
 
     def read(
         self, place: PhysicalPage, pair: int, pairs: int, cause: Cause, *, request: int
@@ -80,26 +97,34 @@ class FlashScheduler:
         Returns the raw codewords, or None where they could not be corrected. Whatever the flash
         port raises (a page never written) is an error of the run.
         """
+        cause = yield from self._cores.run(Task.TRANSLATE, "flash_queue", cause, request=request)
         size = self._layout.pair_bytes
         order = _Read(place, pair * size, pairs * size, cause, request, self._env.event())
         channel = self._channels[place.channel]
-        channel.waiting.append(order)
-        channel.notify()
+        lun = channel.luns[place.way, place.lun]
+        lun.waiting.append(order)
+        if lun.full:
+            self._counters.lun_full += 1
+        elif len(lun.waiting) == 1:
+            channel.make_ready(lun)
         result: tuple[bytes | None, Cause] = yield order.done
         return result
 
-    def _issue(self, number: int) -> Generator[Any, Any, None]:
-        channel = self._channels[number]
+    def _issue(self, channel: _Channel) -> Generator[Any, Any, None]:
         issued: list[Cause] = []
         while True:
-            order = self._next(channel)
-            if order is None:
+            if not channel.ready:
                 channel.news = self._env.event()
                 yield channel.news
                 continue
-            lun = order.place.way, order.place.lun
-            channel.outstanding[lun] = channel.outstanding.get(lun, 0) + 1
-            freed = [channel.freed[lun]] if lun in channel.freed else []
+            lun = channel.ready.popleft()
+            order = lun.waiting.popleft()
+            lun.outstanding += 1
+            if lun.waiting and lun.full:
+                self._counters.lun_full += 1
+            elif lun.waiting:
+                channel.make_ready(lun)
+            freed = [lun.freed] if lun.freed is not None else []
             cause = yield from self._cores.run(
                 Task.FLASH_ISSUE,
                 "flash_issue",
@@ -113,37 +138,26 @@ class FlashScheduler:
             self._counters.flash_reads += 1
             self._env.process(self._complete(channel, order, page))
 
-    def _next(self, channel: _Channel) -> _Read | None:
-        """Oldest read whose LUN has room, removed from the queue."""
-        for index, order in enumerate(channel.waiting):
-            if channel.outstanding.get((order.place.way, order.place.lun), 0) < LUN_DEPTH:
-                del channel.waiting[index]
-                return order
-            self._counters.lun_full += 1
-        return None
-
     def _complete(self, channel: _Channel, order: _Read, event: Any) -> Generator[Any, Any, None]:
         page = yield event
         if page.status == ChannelStatus.BAD_COMMAND:
             raise RuntimeError(f"A flash command must suit the part, not {order}")
-        cause = yield from self._cores.run(
-            Task.FLASH_COMPLETION, "flash_complete", page.cause, request=order.request
+        cause = yield from self._dram.move(
+            "dram.flash-in",
+            order.length // self._layout.codeword_bytes * self._layout.chunk_bytes,
+            page.cause,
+            request=order.request,
+            kind="page",
         )
-        lun = order.place.way, order.place.lun
-        channel.outstanding[lun] -= 1
-        channel.freed[lun] = cause
-        channel.notify()
-        data: bytes | None = None
-        if page.status == ChannelStatus.OK:
-            data = page.data
-            cause = yield from self._dram.move(
-                "dram.flash-in",
-                order.length // self._layout.codeword_bytes * self._layout.chunk_bytes,
-                cause,
-                request=order.request,
-                kind="page",
-            )
-        else:
-            self._counters.uncorrectable += 1
         self._flash.free(order.place.channel, page.slot, cause)
-        order.done.succeed((data, cause))
+        cause = yield from self._cores.run(
+            Task.FLASH_COMPLETION, "flash_complete", cause, request=order.request
+        )
+        lun = channel.luns[order.place.way, order.place.lun]
+        if lun.full and lun.waiting:
+            channel.make_ready(lun)
+        lun.outstanding -= 1
+        lun.freed = cause
+        good = page.status == ChannelStatus.OK
+        self._counters.uncorrectable += not good
+        order.done.succeed((page.data if good else None, cause))

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from firmware_model.core import Cores
 from firmware_model.counters import Counters
-from firmware_model.dma import DmaEngine
+from firmware_model.dma_orders import DmaOrders
 from firmware_model.ns_config import (
     SLOT_BYTES,
     Refusal,
@@ -39,14 +39,14 @@ class IspControl:
     """Serves sampling commands, several at a time.
 
     The header block is fetched by one DMA descriptor and checked, then further list pages; body and
-    result belong to the subgraph generator.
+    result belong to the subgraph generator. ``dma`` is that of :attr:`Task.ISP_CONTROL`.
     """
 
     def __init__(
         self,
         parameters: FirmwareParameters,
         cores: Cores,
-        dma: DmaEngine,
+        dma: DmaOrders,
         generator: SubgraphGenerator,
         counters: Counters,
     ) -> None:
@@ -69,7 +69,9 @@ class IspControl:
         if entry.prp1 % PAGE_BYTES:
             raise CommandError(Status.PRP_OFFSET_INVALID, cause)
         self._counters.sampling_commands += 1
-        block, cause = yield from self._fetch(int(entry.prp1), BLOCK_BYTES, cause, request)
+        block, cause = yield from self._dma.fetch(
+            int(entry.prp1), BLOCK_BYTES, cause, request=request, kind="ns_config"
+        )
         self._counters.ns_config_headers += 1
         cause = yield from self._cores.run(Task.ISP_CONTROL, "header_check", cause, request=request)
         config = judge(cause, parse_header, block)
@@ -78,14 +80,6 @@ class IspControl:
         result, cause = yield from self._pieces(config.result, cause, request)
         judge(cause, check_total, result, config.result_bytes)
         return (yield from self._generator.run(config, body, result, cause, request=request))
-
-    def _fetch(
-        self, address: int, length: int, cause: Cause, request: int
-    ) -> Generator[Any, Any, tuple[bytes, Cause]]:
-        cause = yield from self._cores.run(Task.ISP_CONTROL, "dma_setup", cause, request=request)
-        return (
-            yield from self._dma.read(address, length, cause, request=request, kind="ns_config")
-        )
 
     def _pieces(
         self, part: SegmentList, cause: Cause, request: int
@@ -109,5 +103,7 @@ class IspControl:
                 raise CommandError(Status.NS_CONFIG_ADDRESS, cause)
             self._counters.list_pages += 1
             address, slots = part.chain
-            raw, cause = yield from self._fetch(address, SLOT_BYTES * slots, cause, request)
+            raw, cause = yield from self._dma.fetch(
+                address, SLOT_BYTES * slots, cause, request=request, kind="ns_config"
+            )
             part = judge(cause, parse_segments, raw)

@@ -6,6 +6,7 @@ from typing import Any
 from firmware_model.core import Cores
 from firmware_model.counters import Counters
 from firmware_model.dma import DmaEngine
+from firmware_model.dma_orders import DmaOrders
 from firmware_model.outcome import CommandError
 from firmware_model.parameters import NvmeParameters, QueueRegisters, Task
 from firmware_model.slots import Slots
@@ -80,7 +81,8 @@ class NvmeController:
 
     Commands are independent and complete in any order. The submission head in a completion entry
     is that of its posting. A full completion queue holds completions back until the host rings its
-    head doorbell.
+    head doorbell. Once a completion entry is ordered, its DMA and the interrupt behind it are the
+    controller's: no step waits for them.
 
     Parameters
     ----------
@@ -114,6 +116,7 @@ class NvmeController:
         self._env = env
         self._cores = cores
         self._dma = dma
+        self._orders = DmaOrders(env, cores, dma, Task.FRONT_END)
         self._port = port
         self._counters = counters
         self._sampling = sampling
@@ -174,10 +177,11 @@ class NvmeController:
                 continue
             assert queue.rung_cause is not None
             cause = yield from self.slots.acquire(latest([queue.rung_cause, *done]))
-            cause = yield from self._cores.run(Task.FRONT_END, "sqe_fetch", cause)
             address = registers.submission_address + SUBMISSION_BYTES * queue.head
             try:
-                raw, cause = yield from self._dma.read(address, SUBMISSION_BYTES, cause, kind="sqe")
+                raw, cause = yield from self._orders.fetch(
+                    address, SUBMISSION_BYTES, cause, kind="sqe", routine="sqe_fetch"
+                )
             except CommandError:
                 raise _stray(registers.number, "submission", address) from None
             queue.head = (queue.head + 1) % registers.submission_entries

@@ -3,12 +3,12 @@
 from collections import OrderedDict
 from collections.abc import Generator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from rtl.contract.kernel import Cause
 from rtl.contract.page import PageLayout
 
-__all__ = ["Fill", "Frame", "PageBuffer", "pair_mask"]
+__all__ = ["Claim", "Fill", "Frame", "PageBuffer", "pair_mask"]
 
 
 def pair_mask(layout: PageLayout, first_byte: int, length: int) -> int:
@@ -54,6 +54,17 @@ class Frame:
         return pairs
 
 
+class Claim(NamedTuple):
+    """A frame, pinned, and what let the claim end."""
+
+    frame: Frame
+    cause: Cause
+    waited: bool
+    """Whether all frames had been pinned."""
+    evicted: bool
+    """Whether another page left the frame for it."""
+
+
 class PageBuffer:
     """``capacity`` frames, found by logical page number.
 
@@ -61,7 +72,8 @@ class PageBuffer:
     page until it is the least recently used one and a page without a frame needs it. When all
     frames are pinned, claims wait in order (those of one page together), and a release hands the
     frame over to the first of them at once. Whoever holds a pin must not claim another frame
-    before it is released; then every wait ends.
+    before it is released; then every wait ends. No time passes here but in such waits: the steps
+    are :class:`~firmware_model.page_reader.PageReader`'s.
 
     Parameters
     ----------
@@ -87,15 +99,16 @@ class PageBuffer:
     def __len__(self) -> int:
         return len(self._frames)
 
-    def claim(self, page: int, cause: Cause) -> Generator[Any, Any, tuple[Frame, Cause]]:
+    def claim(self, page: int, cause: Cause) -> Generator[Any, Any, Claim]:
         """Pin the frame of ``page``, a fresh one if it has none; may wait for a release."""
+        evictions = self.evictions
         frame = self._take(page)
         if frame is not None:
-            return frame, cause
+            return Claim(frame, cause, waited=False, evicted=self.evictions > evictions)
         self.full_waits += 1
         turn = self._env.event()
         self._waiting.setdefault(page, []).append(turn)
-        granted: tuple[Frame, Cause] = yield turn
+        granted: Claim = yield turn
         return granted
 
     def release(self, frame: Frame, cause: Cause) -> None:
@@ -114,8 +127,8 @@ class PageBuffer:
             turns = self._waiting.pop(page)
             self._make_room()
             granted = self._add(page, pins=len(turns))
-            for turn in turns:
-                turn.succeed((granted, cause))
+            for number, turn in enumerate(turns):
+                turn.succeed(Claim(granted, cause, waited=True, evicted=number == 0))
 
     def _take(self, page: int) -> Frame | None:
         """Pin ``page``'s frame, or a new one; None if all are pinned (as while anybody waits)."""

@@ -22,6 +22,11 @@ class PageReader:
 
     ``jobs`` bounds the pages on which the firmware works at a time. A job claims one frame, uses it
     and releases it, and never waits for a second frame with the first one pinned.
+
+    All that is done to the page buffer is a step: ``buffer_claim`` (look-up, pin; once more by a
+    job that had to wait for a frame), ``buffer_evict`` by the job that gets another page's frame,
+    ``buffer_fill`` when data has landed, ``buffer_wake`` by each job that was waiting for it, and
+    ``buffer_release``. What a step does is done at its end.
     """
 
     def __init__(
@@ -54,12 +59,12 @@ class PageReader:
         Raises
         ------
         CommandError
-            UNRECOVERED_READ_ERROR; the frame is released.
+            UNRECOVERED_READ_ERROR; the job has ended.
         UnmappedPage
             If the page was never written.
         """
         place = self._extents.physical(page)
-        frame, cause = yield from self._buffer.claim(page, cause)
+        frame, cause = yield from self._claim(page, cause, request)
         ok = True
         missing = pairs & ~frame.valid & ~frame.arriving
         if missing:
@@ -69,6 +74,9 @@ class PageReader:
             fill = self._buffer.begin_fill(frame, everything if whole else missing)
             raw, cause = yield from self._scheduler.read(
                 place, fill.first, fill.count, cause, request=request
+            )
+            cause = yield from self._cores.run(
+                Task.FLASH_COMPLETION, "buffer_fill", cause, request=request
             )
             self._buffer.end_fill(frame, fill, raw, cause)
             ok = raw is not None
@@ -83,13 +91,36 @@ class PageReader:
                 ok = False  # it failed while this job read its own part
             else:
                 ok, cause = yield rest[0].landed
+                cause = yield from self._cores.run(
+                    Task.FLASH_COMPLETION, "buffer_wake", cause, request=request
+                )
         if not ok:
-            self._buffer.release(frame, cause)
+            cause = yield from self.finish(frame, Task.FLASH_COMPLETION, cause, request=request)
             raise CommandError(Status.UNRECOVERED_READ_ERROR, cause)
         return frame, cause
 
-    def finish(self, frame: Frame | None, cause: Cause) -> None:
-        """End a job: release its frame, if it got one, and its entry in the table."""
-        if frame is not None:
-            self._buffer.release(frame, cause)
+    def finish(
+        self, frame: Frame, task: Task, cause: Cause, *, request: int
+    ) -> Generator[Any, Any, Cause]:
+        """End a job by a step of ``task``: its frame and its entry in the table are free then."""
+        cause = yield from self._cores.run(task, "buffer_release", cause, request=request)
+        self._buffer.release(frame, cause)
         self.jobs.release(cause)
+        return cause
+
+    def _claim(
+        self, page: int, cause: Cause, request: int
+    ) -> Generator[Any, Any, tuple[Frame, Cause]]:
+        """Pin the frame of ``page``, with all steps that it takes."""
+        cause = yield from self._cores.run(Task.TRANSLATE, "buffer_claim", cause, request=request)
+        claim = yield from self._buffer.claim(page, cause)
+        cause = claim.cause
+        if claim.waited:
+            cause = yield from self._cores.run(
+                Task.TRANSLATE, "buffer_claim", cause, request=request
+            )
+        if claim.evicted:
+            cause = yield from self._cores.run(
+                Task.TRANSLATE, "buffer_evict", cause, request=request
+            )
+        return claim.frame, cause

@@ -42,6 +42,12 @@ class Task(StrEnum):
     BLOCK_IO = "block-io"
     """Orders the DMA of ordinary reads."""
 
+    @property
+    def queue_place(self) -> str:
+        """Data object that the loop loads to see whether this queue has work."""
+        device = self in (Task.FRONT_END, Task.FLASH_COMPLETION)
+        return "registers" if device else "table"
+
 
 def _positive(owner: object, *names: str) -> None:
     for name in names:
@@ -66,7 +72,8 @@ class CoreParameters:
         Latency of a load by data object (``stack``, ``table``, ``page_buffer``, ``registers``).
         Stores are posted and cost their issue only.
     poll_cycles : int
-        Cycles in which the polling loop finds one task queue empty.
+        Cycles that the polling loop spends on one empty task queue, besides the load that shows
+        that it is empty.
 
     Raises
     ------
@@ -90,6 +97,12 @@ class CoreParameters:
             if not isinstance(latency, int) or latency < 1:
                 raise ValueError(f"load_ps[{place!r}] must be a positive integer, not {latency!r}")
         object.__setattr__(self, "load_ps", MappingProxyType(dict(self.load_ps)))
+
+    def load_cycles(self, place: str) -> int:
+        """Cycles until a load's data is there; :exc:`KeyError` for an unknown data object."""
+        if place not in self.load_ps:
+            raise KeyError(f"Core {self.name} must have a load latency for {place!r}")
+        return -(-self.load_ps[place] // self.period_ps)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,13 +4,14 @@ Each function runs one routine once on seeded random data, checks everything it 
 and gives back the counts. A difference is a :class:`ModelMismatch`.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from firmware_model.arm_machine import ArmProgram, Run
 from firmware_model.nvme_controller import classify
-from firmware_model.translation import pieces_of_list
+from firmware_model.translation import grouping_counts, pieces_of_list
 from rtl.contract.channel import ChannelCommand
 from rtl.contract.codec import pack, unpack
 from rtl.contract.mixer import positions
@@ -24,13 +25,17 @@ __all__ = [
     "body_run",
     "flash_case",
     "gather_case",
+    "group_counts",
+    "group_run",
     "sqe_case",
     "sqe_run",
+    "turns",
 ]
 
-LBA_LOG2, PAGE_LOG2, ID_LOG2 = 12, 14, 3
+LBA_LOG2, PAGE_LOG2, PAIR_LOG2, ID_LOG2 = 12, 14, 9, 3
 BLOCKS = 1 << 20
 LUNS = 2
+ONES = 0xFFFF_FFFF
 
 
 class ModelMismatch(Exception):
@@ -82,18 +87,30 @@ def sqe_case(program: ArmProgram) -> Run:
     return sqe_run(program, raw)
 
 
-def body_run(program: ArmProgram, function: str, body: bytes, targets: int, pieces: int) -> Run:
-    """Parse the bytes ``body``, with room for ``pieces`` pieces; nothing is compared."""
+def body_run(
+    program: ArmProgram,
+    function: str,
+    body: bytes,
+    targets: int,
+    pieces: int,
+    id_log2: int = ID_LOG2,
+) -> Run:
+    """Parse the bytes ``body``, with room for ``pieces`` pieces; nothing is compared.
+
+    The subgraph's memory is full of ones before.
+    """
     return program.run(
         function,
-        "page_buffer",
+        "page_buffer:body",
         targets,
         "table:format",
         "table:out",
+        "page_buffer:subgraph",
         objects={
-            "page_buffer": body,
-            "table:format": _words(LBA_LOG2, PAGE_LOG2, ID_LOG2, BLOCKS),
+            "page_buffer:body": body,
+            "table:format": _words(LBA_LOG2, PAGE_LOG2, PAIR_LOG2, id_log2, BLOCKS),
             "table:out": bytes(16 * pieces),
+            "page_buffer:subgraph": b"\xff" * (4 * targets + 8 * pieces),
         },
     )
 
@@ -101,7 +118,7 @@ def body_run(program: ArmProgram, function: str, body: bytes, targets: int, piec
 def body_case(program: ArmProgram, function: str, target: int, fan_out: int) -> Run:
     """Parse a body of ``target`` lists with ``fan_out`` positions each (1 to 2^20 ids long)."""
     generator = np.random.default_rng([target, fan_out])
-    body, expected, result = b"", [], 0
+    body, expected, result, subgraph = b"", [], 0, b""
     for _ in range(target):
         degree = int(generator.integers(1, 1 << 20))
         lba = int(generator.integers(0, BLOCKS - (degree * 8 >> LBA_LOG2) - 2))
@@ -120,10 +137,62 @@ def body_case(program: ArmProgram, function: str, target: int, fan_out: int) -> 
         )
         expected += [(at, page, start) for page in pages for start, _, at in pages[page]]
         result += 8 * fan_out
+        subgraph += _words(fan_out) + _words(ONES, 0) * fan_out
     run = body_run(program, function, body, target, len(expected) + 1)
     _equal(f"status of {function}", run.value, int(Status.SUCCESS))
     written = b"".join(_words(page, start, 2, at) for at, page, start in sorted(expected))
     _equal(f"pieces of {function}", run.memory["table:out"], written + bytes(16))
+    room = subgraph + b"\xff" * 8
+    _equal(f"subgraph of {function}", run.memory["page_buffer:subgraph"], room)
+    return run
+
+
+def turns(piece: int, page: int) -> list[int]:
+    """Pages of ``piece`` pieces that take turns among ``page`` pages."""
+    return [number % page for number in range(piece)]
+
+
+def group_counts(pages: Sequence[int]) -> dict[str, int]:
+    """What the cost of grouping pieces of these pages depends on."""
+    sizes: dict[int, list[int]] = {}
+    for page in pages:
+        sizes.setdefault(page, []).append(page)
+    return grouping_counts(sizes.values())
+
+
+def group_run(program: ArmProgram, pages: Sequence[int]) -> Run:
+    """Group pieces of these pages, and compare."""
+    starts = np.random.default_rng(pages).integers(0, 1 << PAGE_LOG2 - ID_LOG2, len(pages))
+    pieces = [
+        (page, int(start) << ID_LOG2, 2, 4 + 8 * number)
+        for number, (page, start) in enumerate(zip(pages, starts, strict=True))
+    ]
+    groups: dict[int, list[tuple[int, int, int, int]]] = {}
+    for one in pieces:
+        groups.setdefault(one[0], []).append(one)
+    run = program.run(
+        "group_pieces",
+        "table:pieces",
+        len(pieces),
+        "table:format",
+        "table:jobs",
+        "table:grouped",
+        objects={
+            "table:pieces": b"".join(_words(*one) for one in pieces),
+            "table:format": _words(LBA_LOG2, PAGE_LOG2, PAIR_LOG2, ID_LOG2, BLOCKS),
+            "table:jobs": b"\xff" * 16 * len(groups),
+            "table:grouped": bytes(16 * len(pieces)),
+        },
+    )
+    _equal("value of group_pieces", run.value, len(groups))
+    jobs, grouped, end = b"", b"", 0
+    for number, (name, group) in enumerate(groups.items()):
+        end += len(group)
+        pairs = sum({1 << (start >> PAIR_LOG2) for _, start, _, _ in group})
+        jobs += _words(name, pairs, len(group), end)
+        grouped += b"".join(_words(number, *rest) for _, *rest in group)
+    _equal("jobs of group_pieces", run.memory["table:jobs"], jobs)
+    _equal("pieces of group_pieces", run.memory["table:grouped"], grouped)
     return run
 
 

@@ -6,7 +6,8 @@ from typing import Any
 from firmware_model.body_stream import BodyStream
 from firmware_model.core import Cores
 from firmware_model.counters import Counters
-from firmware_model.dma import DmaEngine, split
+from firmware_model.dma import split
+from firmware_model.dma_orders import DmaOrders
 from firmware_model.ns_config import (
     COUNT_BYTES,
     ENTRY_BYTES,
@@ -22,7 +23,7 @@ from firmware_model.page_buffer import pair_mask
 from firmware_model.page_reader import PageReader
 from firmware_model.parameters import FirmwareParameters, Task
 from firmware_model.slots import Slots
-from firmware_model.translation import Piece, pieces_of_list
+from firmware_model.translation import Piece, grouping_counts, pieces_of_list
 from rtl.contract.kernel import Cause
 from rtl.contract.ns_config import Mode
 from rtl.contract.nvme import Status
@@ -38,10 +39,11 @@ Pieces = Sequence[tuple[int, int]]
 class SubgraphGenerator:
     """Keeps a pending subgraph for each command and fills it as pages land.
 
-    The body is parsed target by target; each page that holds ids wanted by a target becomes a job
-    (translation, page buffer or flash, gather). Jobs of one target and of different ones end in
-    any order; each writes its ids to their places in the pending subgraph. When all have ended the
-    subgraph goes to the host, one DMA descriptor after the other.
+    The body is parsed target by target, and a target's positions are grouped by page; each page
+    becomes a job (translation, page buffer or flash, gather). Jobs of one target and of different
+    ones end in any order; each writes its ids to their places in the pending subgraph. When all
+    have ended the subgraph goes to the host, one DMA descriptor after the other. ``body_dma`` is
+    that of :attr:`Task.ISP_CONTROL`, ``result_dma`` that of :attr:`Task.WRITE_BACK`.
     """
 
     def __init__(
@@ -49,7 +51,8 @@ class SubgraphGenerator:
         env: Any,
         parameters: FirmwareParameters,
         cores: Cores,
-        dma: DmaEngine,
+        body_dma: DmaOrders,
+        result_dma: DmaOrders,
         reader: PageReader,
         counters: Counters,
     ) -> None:
@@ -57,7 +60,8 @@ class SubgraphGenerator:
         self._env = env
         self._parameters = parameters
         self._cores = cores
-        self._dma = dma
+        self._body_dma = body_dma
+        self._result_dma = result_dma
         self._reader = reader
         self._counters = counters
 
@@ -77,9 +81,8 @@ class SubgraphGenerator:
         pending = _PendingSubgraph(config, request)
         stream = BodyStream(
             self._env,
-            self._cores,
-            self._dma,
-            split(body, self._dma.descriptor_bytes),
+            self._body_dma,
+            split(body, self._body_dma.descriptor_bytes),
             self._parameters.body_pieces_ahead,
             request,
         )
@@ -153,6 +156,14 @@ class SubgraphGenerator:
         """Start one job for each page that holds ids of ``target``."""
         id_bytes, page_bytes = pending.config.id_bytes, self._parameters.layout.page_bytes
         pages = pieces_of_list(target.list_byte, target.positions, id_bytes, place, page_bytes)
+        if pages:
+            cause = yield from self._cores.run(
+                Task.ISP_CONTROL,
+                "group_pieces",
+                cause,
+                request=pending.request,
+                **grouping_counts(pages.values()),
+            )
         self._counters.targets += 1
         self._counters.empty_targets += not target.positions
         self._counters.ids += len(target.positions)
@@ -178,7 +189,6 @@ class SubgraphGenerator:
                 whole=self._parameters.sampling_whole_page,
             )
         except CommandError as error:
-            self._reader.finish(None, error.cause)
             return Outcome(error.cause, error.status)
         cause = yield from self._cores.run(
             Task.GATHER,
@@ -190,8 +200,9 @@ class SubgraphGenerator:
         )
         for start, length, target in pieces:
             pending.data[target : target + length] = frame.data[start : start + length]
-        self._reader.finish(frame, cause)
-        return Outcome(cause)
+        return Outcome(
+            (yield from self._reader.finish(frame, Task.GATHER, cause, request=pending.request))
+        )
 
     def _write_back(
         self, pending: "_PendingSubgraph", result: Pieces, cause: Cause
@@ -199,11 +210,11 @@ class SubgraphGenerator:
         request = pending.request
         cause = yield from self._cores.run(Task.WRITE_BACK, "finish", cause, request=request)
         writes, done = [], 0
-        for address, length in split(result, self._dma.descriptor_bytes):
+        for address, length in split(result, self._result_dma.descriptor_bytes):
             cause = yield from self._cores.run(Task.WRITE_BACK, "dma_setup", cause, request=request)
             data = bytes(pending.data[done : done + length])
             writes.append(
-                self._dma.start_write(address, data, cause, request=request, kind="result")
+                self._result_dma.start_write(address, data, cause, request=request, kind="result")
             )
             done += length
         return (yield from settle(self._env, cause, writes))

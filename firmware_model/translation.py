@@ -1,13 +1,13 @@
 """From list positions and logical blocks to bytes of logical pages, and on to flash addresses."""
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from typing import NamedTuple
 
 from rtl.contract.page import PageLayout
 from rtl.contract.striping import PhysicalPage, Striping
 
-__all__ = ["ExtentMap", "Piece", "UnmappedPage", "pieces_of_list"]
+__all__ = ["ExtentMap", "Piece", "UnmappedPage", "grouping_counts", "pieces_of_list"]
 
 
 class UnmappedPage(Exception):
@@ -40,6 +40,22 @@ def pieces_of_list(
             pages.setdefault(page + 1, []).append(Piece(0, id_bytes - here, target + here))
         target += 8
     return pages
+
+
+def grouping_counts(groups: Iterable[Sized]) -> dict[str, int]:
+    """What the cost of grouping pieces by their pages depends on.
+
+    ``groups`` are the pieces of each page, in the order of :func:`pieces_of_list`. ``page`` is
+    their number and ``more`` that of the pieces that are not a page's first. ``compare`` counts
+    comparisons of two page numbers: a piece is compared with the pages found so far, oldest first,
+    until one is its own; the first piece of a page is compared with all of them in vain.
+    """
+    more = [len(group) - 1 for group in groups]
+    return {
+        "page": len(more),
+        "more": sum(more),
+        "compare": sum(number + (number + 1) * count for number, count in enumerate(more)),
+    }
 
 
 class ExtentMap:

@@ -54,7 +54,8 @@ class FakeFlash:
 
     Waits within a channel are spans of the command that waits, as with the real controller.
     ``orders`` lists (channel, way, lun, row, column, length) of every read; a read of a place
-    (channel, way, lun, row) in ``uncorrectable`` ends with that status.
+    (channel, way, lun, row) in ``uncorrectable`` ends with that status. ``freed`` are the causes of
+    the slots given back.
     """
 
     def __init__(self, kernel, medium: FlashMedium, *, read_ps=50_000_000, byte_ps=5_000, slots=2):
@@ -62,6 +63,7 @@ class FakeFlash:
         self.channels, self.ways, self.luns = striping.channels, striping.ways, striping.luns
         self.slots = slots
         self.orders = []
+        self.freed = []
         self.uncorrectable = set()
         self.outstanding = Counter()
         self._kernel = kernel
@@ -130,11 +132,15 @@ class FakeFlash:
     def free(self, channel, slot, cause):
         assert cause.at_ps == self._kernel.env.now
         assert slot not in self._landing[channel].items, "slot freed twice"
+        self.freed.append(cause)
         self._landing[channel].put(slot)
 
 
 class FakeDevicePort:
-    """PCIe with a fixed round trip and one bandwidth a direction; P2P writes land in ``p2p``."""
+    """PCIe with a fixed round trip and one bandwidth a direction; P2P writes land in ``p2p``.
+
+    Writes to host memory and interrupts are posted: they arrive a latency later, in order.
+    """
 
     def __init__(self, kernel, memory, *, latency_ps=400_000, byte_ps=300):
         self.memory = memory
@@ -177,12 +183,22 @@ class FakeDevicePort:
             payload_bytes=len(data),
             kind=kind,
         )
+        arrival = self._kernel.env.process(self._arrive(memory, at, data, cause, request))
+        if memory is self.p2p:
+            cause = yield arrival
+        return cause
+
+    def _arrive(self, memory, at, data, cause, request):
         cause = yield from self._delay("pcie.latency", cause, request)
         memory.store(at, data)
         return cause
 
     def interrupt(self, cause, *, request=0):
         assert cause.at_ps == self._kernel.env.now
+        self._kernel.env.process(self._interrupt(cause, request))
+
+    def _interrupt(self, cause, request):
+        cause = yield from self._delay("pcie.latency", cause, request)
         self.interrupts.put(cause)
 
     def ring(self, offset, value, cause):

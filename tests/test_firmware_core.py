@@ -10,13 +10,14 @@ from firmware_model.core import Core
 from firmware_model.cost_table import CostTable, Linear, RoutineCost
 from firmware_model.parameters import CoreParameters, Task
 
-# 1 ns a cycle, 20 cycles to pass an empty queue, 100 cycles (60 + 2 loads of 20) a step.
+# 1 ns a cycle, 100 cycles (60 + 2 loads of 20) a step. To pass an empty queue takes 10 cycles and
+# a load: 30 cycles for a table, 60 for the front end and for flash completions.
 CORE = CoreParameters(
     name="core0",
     period_ps=1000,
     issue_rate=Fraction(1),
-    load_ps={"table": 19_001},
-    poll_cycles=20,
+    load_ps={"table": 19_001, "registers": 49_001},
+    poll_cycles=10,
 )
 COSTS = CostTable(
     {
@@ -78,14 +79,14 @@ def test_first_visit_is_at_once_and_free_of_polling():
 @pytest.mark.parametrize(
     ("asked", "task", "start"),
     [
-        (1, Task.FRONT_END, 40),  # just missed: once round the loop, two visits of 20
-        (30, Task.FRONT_END, 40),
-        (40, Task.FRONT_END, 40),
-        (41, Task.FRONT_END, 80),
-        (1, Task.GATHER, 20),
-        (20, Task.GATHER, 20),
-        (21, Task.GATHER, 60),
-        (1_000_001, Task.GATHER, 1_000_020),
+        (1, Task.FRONT_END, 90),  # just missed: once round the loop, past 60 and 30
+        (30, Task.FRONT_END, 90),
+        (90, Task.FRONT_END, 90),
+        (91, Task.FRONT_END, 180),
+        (1, Task.GATHER, 60),
+        (60, Task.GATHER, 60),
+        (61, Task.GATHER, 150),
+        (1_000_001, Task.GATHER, 60 + 11_111 * 90),
     ],
 )
 def test_idle_core_notices_work_at_the_loop_s_phase(asked, task, start):
@@ -103,9 +104,9 @@ def test_busy_core_goes_on_with_the_next_queue_and_names_the_step_before():
     loop.at(60, Task.GATHER)
     assert loop.events() == [
         ("work", 0, 100, "front-end@0"),
-        ("poll", 100, 120, "work"),  # past the empty queue of translations
-        ("work", 120, 220, "poll"),  # gather, though asked for later
-        ("work", 220, 320, "work"),
+        ("poll", 100, 130, "work"),  # past the empty queue of translations
+        ("work", 130, 230, "poll"),  # gather, though asked for later
+        ("work", 230, 330, "work"),
     ]
     assert loop.core.ties == 1
     assert loop.core.waits == 2
@@ -130,13 +131,34 @@ def test_steps_of_one_queue_are_first_come_first_served():
 
 def test_work_that_comes_while_the_loop_is_on_its_way_may_be_passed_first():
     loop = Loop(Task.FRONT_END, Task.TRANSLATE, Task.GATHER)
-    loop.at(1, Task.FRONT_END)  # to be seen at 60
-    loop.at(35, Task.GATHER)  # seen at 40
+    loop.at(1, Task.FRONT_END)  # to be seen at 120
+    loop.at(65, Task.GATHER)  # seen at 90
     assert [event[:3] for event in loop.events()] == [
-        ("poll", 35, 40),
-        ("work", 40, 140),
-        ("work", 140, 240),
+        ("poll", 65, 90),
+        ("work", 90, 190),
+        ("work", 190, 290),
     ]
+
+
+@pytest.mark.parametrize(
+    ("task", "place"),
+    [
+        (task, "registers" if task in (Task.FRONT_END, Task.FLASH_COMPLETION) else "table")
+        for task in Task
+    ],
+)
+def test_passing_an_empty_queue_costs_the_load_that_shows_it(task, place):
+    base, slow = {"table": 19_001, "registers": 49_001}, {"table": 39_001, "registers": 99_001}
+    for load_ps in (base, base | {place: slow[place]}):
+        loop = Loop(task, core=replace(CORE, load_ps=load_ps))
+        loop.at(1, task)
+        visit = 10 + -(-load_ps[place] // NS)
+        assert loop.events()[0][:3] == ("poll", 1, visit)
+
+
+def test_core_without_the_latency_of_its_queues_is_refused():
+    with pytest.raises(KeyError, match="must have a load latency for 'registers'"):
+        Loop(Task.FLASH_COMPLETION, core=replace(CORE, load_ps={"table": 1}))
 
 
 def test_cost_waits_for_each_load_in_whole_cycles():

@@ -11,7 +11,7 @@ from firmware_model.arm_machine import SOURCES, ArmProgram
 from firmware_model.cost_table import COSTS, Linear, load_costs
 from firmware_model.costing import CORE, fit, main, table_text
 from firmware_model.ns_config import NsConfig, Refusal, SegmentList, parse_entry, target_of
-from firmware_model.routine_cases import BLOCKS, body_run, sqe_run
+from firmware_model.routine_cases import BLOCKS, body_run, group_counts, group_run, sqe_run
 from rtl.contract.codec import pack
 from rtl.contract.ns_config import BodyEntry, Mode
 from rtl.contract.nvme import Opcode, Status, SubmissionEntry
@@ -28,9 +28,9 @@ def test_table_is_what_the_compiled_routines_cost(capsys):
 
 def test_counted_routines_fit_exactly_and_are_not_marked_assumed():
     text = (COSTS / f"{CORE}.yaml").read_text(encoding="utf-8")
-    assert text.count("# residual 0\n") == text.count("# residual") == 5
+    assert text.count("# residual 0\n") == text.count("# residual") == 6
     table = load_costs()
-    counted = {"sqe_decode", "body_parse", "body_draw", "gather", "flash_issue"}
+    counted = {"sqe_decode", "body_parse", "body_draw", "group_pieces", "gather", "flash_issue"}
     assert set(table.routines) - set(table.assumed) == counted
     assert all(reason for reason in table.assumed.values())
 
@@ -97,6 +97,43 @@ def test_body_parse_refuses_as_the_model(body_program, degree, lba, offset, posi
     except Refusal as refusal:
         expected = refusal.status
     assert found == expected
+
+
+@pytest.mark.parametrize("function", ["body_parse", "body_draw"])
+def test_body_parse_stores_counts_and_clears_the_upper_halves_of_narrow_ids(body_program, function):
+    """Two lists of three and two 32-bit ids; between them one without any."""
+    body = b""
+    for degree, fan_out in ((9, 3), (0, 4), (5, 2)):
+        body += pack(BodyEntry, lba=1, degree=degree, offset=0, fan_out=fan_out)
+        body += bytes(4) if function == "body_draw" else bytes(4 * fan_out if degree else 0)
+    run = body_run(body_program, function, body, 3, 5, id_log2=2)
+    ones, zero = 0xFFFF_FFFF, 0  # the lower halves are for the gather
+    expected = [3, *[ones, zero] * 3, 0, 2, *[ones, zero] * 2]
+    assert np.frombuffer(run.memory["page_buffer:subgraph"], "<u4").tolist() == expected
+
+
+def test_grouping_costs_what_the_table_says_for_any_order_of_pages():
+    """And its jobs and pieces are the model's, which :func:`group_run` compares."""
+    program = ArmProgram(SOURCES / "group_pieces.c")
+    cost = load_costs().routines["group_pieces"]
+    generator = np.random.default_rng(6)
+    for pieces in (1, 2, 7, 40):
+        for spread in (1, 2, 9, 1000):
+            pages = generator.integers(0, spread, pieces).tolist()
+            run = group_run(program, pages)
+            counts = group_counts(pages)
+            assert run.instructions == cost.instructions(counts)
+            assert run.loads == {name: form(counts) for name, form in cost.loads.items()}
+
+
+def test_arguments_beyond_the_fourth_are_on_the_stack(tmp_path):
+    source = tmp_path / "many.c"
+    source.write_text(
+        "unsigned many(unsigned a, unsigned b, unsigned c, unsigned d, unsigned e, unsigned f) "
+        "{ return (a | b << 4 | c << 8 | d << 12 | e << 16) + f; }"
+    )
+    run = ArmProgram(source).run("many", 1, 2, 3, 4, 5, 0x60_0000, objects={})
+    assert run.value == 0x65_4321
 
 
 def test_code_with_relocations_is_refused(tmp_path):

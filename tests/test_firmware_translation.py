@@ -2,7 +2,7 @@
 
 import pytest
 
-from firmware_model.translation import ExtentMap, UnmappedPage, pieces_of_list
+from firmware_model.translation import ExtentMap, UnmappedPage, grouping_counts, pieces_of_list
 from rtl.contract.page import PageLayout
 from rtl.contract.striping import PhysicalPage, Striping
 
@@ -35,6 +35,13 @@ def test_narrow_ids_take_64_bit_places():
 
 def test_empty_list_needs_no_page():
     assert pieces_of_list(8, [], 8, 4, 4096) == {}
+
+
+def test_grouping_compares_each_piece_with_the_pages_before_its_own():
+    # By hand: a; b (a); a (a); c (a, b); b (a, b).
+    groups = {"a": [0, 2], "b": [1, 4], "c": [3]}
+    assert grouping_counts(groups.values()) == {"page": 3, "more": 2, "compare": 6}
+    assert grouping_counts([[0]]) == {"page": 1, "more": 0, "compare": 0}
 
 
 def test_extents_are_where_the_striping_says():

@@ -29,10 +29,14 @@ static inline uint32_t read_target(const volatile uint32_t *body, const struct f
     return SUCCESS;
 }
 
-/* For ids aligned to their size, which never straddle two pages. */
+/* For ids aligned to their size, which never straddle two pages. The upper half of the id's place
+ * is cleared for the case that the id has 32 bits.
+ */
 static inline struct piece *place(const struct target *target, uint32_t position,
-                                  const struct format *format, uint32_t result, struct piece *out)
+                                  const struct format *format, uint32_t result, struct piece *out,
+                                  volatile uint32_t *subgraph)
 {
+    subgraph[result / 4 + 1] = 0;
     uint64_t byte = target->list_byte + ((uint64_t)position << format->id_log2);
     out->page = (uint32_t)(byte >> format->page_log2);
     out->start = (uint32_t)byte & ((1u << format->page_log2) - 1);
@@ -41,9 +45,11 @@ static inline struct piece *place(const struct target *target, uint32_t position
     return out + 1;
 }
 
-/* Which words of which pages hold the ids that the body's entries ask for. */
+/* Which words of which pages hold the ids that the body's entries ask for. The subgraph gets the
+ * count of each target.
+ */
 uint32_t body_parse(const volatile uint32_t *body, uint32_t targets, const struct format *format,
-                    struct piece *out)
+                    struct piece *out, volatile uint32_t *subgraph)
 {
     uint32_t result = 0;
 #pragma clang loop unroll(disable)
@@ -53,6 +59,7 @@ uint32_t body_parse(const volatile uint32_t *body, uint32_t targets, const struc
         if (status)
             return status;
         body += 4;
+        subgraph[result / 4] = target.degree ? target.fan_out : 0;
         result += 4;
         if (!target.degree)
             continue;
@@ -61,7 +68,7 @@ uint32_t body_parse(const volatile uint32_t *body, uint32_t targets, const struc
             uint32_t position = *body++;
             if (position >= target.degree)
                 return NS_CONFIG_COUNT;
-            out = place(&target, position, format, result, out);
+            out = place(&target, position, format, result, out, subgraph);
             result += 8;
         }
     }
@@ -79,7 +86,7 @@ static inline uint32_t mix(uint32_t word)
 
 /* The same where a key follows each entry and the positions are drawn from it. */
 uint32_t body_draw(const volatile uint32_t *body, uint32_t targets, const struct format *format,
-                   struct piece *out)
+                   struct piece *out, volatile uint32_t *subgraph)
 {
     uint32_t result = 0;
 #pragma clang loop unroll(disable)
@@ -90,6 +97,7 @@ uint32_t body_draw(const volatile uint32_t *body, uint32_t targets, const struct
             return status;
         uint32_t key = body[4];
         body += 5;
+        subgraph[result / 4] = target.degree ? target.fan_out : 0;
         result += 4;
         if (!target.degree)
             continue;
@@ -97,7 +105,7 @@ uint32_t body_draw(const volatile uint32_t *body, uint32_t targets, const struct
         for (uint32_t i = 0; i < target.fan_out; i++) {
             key += GOLDEN;
             uint32_t position = (uint32_t)((uint64_t)mix(key) * target.degree >> 32);
-            out = place(&target, position, format, result, out);
+            out = place(&target, position, format, result, out, subgraph);
             result += 8;
         }
     }

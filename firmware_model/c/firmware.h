@@ -30,10 +30,11 @@ struct command {
     uint32_t blocks;
 };
 
-/* Sizes of the namespace, as powers of two and in blocks. */
+/* Sizes of the namespace, as powers of two and in blocks; a pair is two codewords' data. */
 struct format {
     uint32_t lba_log2;
     uint32_t page_log2;
+    uint32_t pair_log2;
     uint32_t id_log2;
     uint32_t blocks;
 };
@@ -44,6 +45,16 @@ struct piece {
     uint32_t start;
     uint32_t words;
     uint32_t target;
+};
+
+/* All pieces of one target that lie in `page`: `count` of them, before number `end`; bit n of
+ * `pairs` says that codeword pair n is needed.
+ */
+struct page_job {
+    uint32_t page;
+    uint32_t pairs;
+    uint32_t count;
+    uint32_t end;
 };
 
 /* A flash read that waits for its channel. */
@@ -58,9 +69,11 @@ struct flash_read {
 
 uint32_t sqe_decode(const volatile uint32_t *window, struct command *out);
 uint32_t body_parse(const volatile uint32_t *body, uint32_t targets, const struct format *format,
-                    struct piece *out);
+                    struct piece *out, volatile uint32_t *subgraph);
 uint32_t body_draw(const volatile uint32_t *body, uint32_t targets, const struct format *format,
-                   struct piece *out);
+                   struct piece *out, volatile uint32_t *subgraph);
+uint32_t group_pieces(struct piece *pieces, uint32_t count, const struct format *format,
+                      struct page_job *jobs, struct piece *grouped);
 void gather(const volatile uint32_t *page, const struct piece *pieces, uint32_t count,
             volatile uint32_t *result);
 uint32_t flash_issue(volatile uint32_t *port, const struct flash_read *read, uint8_t *outstanding,

@@ -2,7 +2,7 @@
 
 /* Copy ids, in words, from a page of the page buffer to their places in the pending subgraph.
  *
- * The subgraph is zero before, so that a 32-bit id leaves its upper half zero.
+ * A 32-bit id leaves the upper half of its place as it is: body_parse has cleared it.
  */
 void gather(const volatile uint32_t *page, const struct piece *pieces, uint32_t count,
             volatile uint32_t *result)

@@ -18,6 +18,7 @@ DDR_BYTES = 2
 LOADS = {name: cost.loads for name, cost in load_costs().routines.items()}
 COUNTS = {
     "body_parse": {"target": 1, "list": 1, "position": 1},
+    "group_pieces": {"page": 1, "more": 0, "compare": 0},
     "gather": {"id": 1, "word": 1},
     "segment_list": {"segment": 1},
     "block_io": {"piece": 1},
