@@ -33,7 +33,7 @@ OVERRIDES = {
     "ssd.nvme.transfer_limit": "8 KiB",
     "ssd.dma.slots": 3,
     "ssd.dma.setup": "2 us",
-    "ssd.pcie.rate": "300 MB/s",
+    "ssd.pcie.rate": "120 MB/s",
     "fpga.stage_slots": 2,
     "fpga.stage_slot": "512 B",
     "fpga.outstanding_reads": 4,
