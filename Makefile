@@ -49,6 +49,6 @@ bench: $(STAMP)  ## pages per second through the kernel and the VPI, into build/
 firmware-costs: $(STAMP)  ## compile and count the firmware's routines, compare with the cost tables
 	$(BIN)/python -m firmware_model.costing $(ARGS)
 
-clean:  ## everything that can be made again
+clean:  ## everything here that can be made again (builds are kept in the cache)
 	rm -rf $(VENV) build dist runs sim_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
