@@ -38,7 +38,8 @@ CHANGES = {
     "ssd.flash.rate": (CALM_FIRMWARE, "100 MT/s"),
     "ssd.flash.clock": (CALM_FIRMWARE, "200 MHz"),
     "ssd.flash.landing_slots": (FIRMWARE, 1),
-    "ssd.flash.striping": (FIRMWARE, "lun way channel"),
+    # On one channel its places are as good as each other.
+    "ssd.flash.striping": (FIRMWARE, "way lun channel", {"ssd.flash.channels": 2}),
     "ssd.page_format.lba": (FPGA, "4 KiB", LARGE_PAGES),
     "ssd.page_format.chunk": (FIRMWARE, "512 B", LONG_CODEWORDS),
     "ssd.page_format.field_bits": (FIRMWARE, 13),
