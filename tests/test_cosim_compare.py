@@ -175,7 +175,8 @@ def test_a_refusal_is_one_line_on_the_error_stream(write, tmp_path, key, value):
     assert done.returncode == 2
     lines = done.stderr.splitlines()
     assert len(lines) == 1
-    assert lines[0].startswith("csd-cosim: platform ")
+    assert lines[0].startswith("csd-cosim: ")
+    assert f": platform_overrides.{key}" in lines[0]
 
 
 def test_hardware_made_to_be_checked_is_dropped_quietly(write):
