@@ -25,6 +25,7 @@ FILES = {
     "spans.parquet",
     "stages.png",
     "summary.json",
+    "trace.json",
     "versions.json",
 }
 

@@ -155,8 +155,8 @@ class TestRun:
         def hasty(part, **arguments):
             return FlashChannelController(replace(part, t_ccs_ps=part.t_ccs_ps // 2), **arguments)
 
-        def machine_design(platforms):
-            design = real(platforms)
+        def machine_design(platforms, sources=None):
+            design = real(platforms, sources)
 
             def emit(folder):
                 with patch("rtl.nand.unit.FlashChannelController", hasty):
