@@ -14,12 +14,16 @@ from unicorn import UC_ARCH_ARM, UC_HOOK_CODE, UC_HOOK_MEM_READ, UC_HOOK_MEM_WRI
 from unicorn.arm_const import UC_ARM_REG_LR, UC_ARM_REG_R0, UC_ARM_REG_SP
 from unicorn.unicorn import Uc
 
+from rtl.contract.channel import COMMANDS_PER_LUN
+
 __all__ = ["FLAGS", "SOURCES", "TARGET", "ArmProgram", "Run", "compiler_version"]
 
 SOURCES = Path(__file__).parent / "c"
 TARGET = ("-target", "arm-freestanding-eabihf", "-mcpu=cortex_a9-neon")
 """Without NEON: the public board firmware is scalar code."""
 FLAGS = ("-O2", "-fno-vectorize", "-fno-slp-vectorize", "-fno-builtin", "-Wall", "-Werror")
+DEFINES = (f"-DCOMMANDS_PER_LUN={COMMANDS_PER_LUN}",)
+"""What routines share with the hardware, and no header of theirs repeats."""
 
 CODE_BASE = 0x0001_0000
 RETURN_ADDRESS = 0x0000_F000
@@ -68,7 +72,7 @@ class ArmProgram:
     def __init__(self, source: Path) -> None:
         with tempfile.TemporaryDirectory() as folder:
             made = Path(folder) / "routine.o"
-            command = [sys.executable, "-m", "ziglang", "cc", *TARGET, *FLAGS]
+            command = [sys.executable, "-m", "ziglang", "cc", *TARGET, *FLAGS, *DEFINES]
             subprocess.run(
                 [*command, "-c", str(source), "-o", str(made)], check=True, cwd=source.parent
             )

@@ -9,15 +9,12 @@ from firmware_model.core import Cores
 from firmware_model.counters import Counters
 from firmware_model.dma import Dram
 from firmware_model.parameters import Task
-from rtl.contract.channel import ChannelStatus
+from rtl.contract.channel import COMMANDS_PER_LUN, ChannelStatus
 from rtl.contract.kernel import Cause, FlashPort, Kernel, latest
 from rtl.contract.page import PageLayout
 from rtl.contract.striping import PhysicalPage
 
 __all__ = ["FlashScheduler"]
-
-LUN_DEPTH = 2
-"""Commands of a LUN that the channel controller holds: one active, one pending."""
 
 
 @dataclass(eq=False)
@@ -41,7 +38,7 @@ class _Lun:
 
     @property
     def full(self) -> bool:
-        return self.outstanding == LUN_DEPTH
+        return self.outstanding == COMMANDS_PER_LUN
 
 
 class _Channel:

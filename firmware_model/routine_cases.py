@@ -12,7 +12,7 @@ import numpy as np
 from firmware_model.arm_machine import ArmProgram, Run
 from firmware_model.nvme_controller import classify
 from firmware_model.translation import grouping_counts, pieces_of_list
-from rtl.contract.channel import ChannelCommand
+from rtl.contract.channel import COMMANDS_PER_LUN, ChannelCommand
 from rtl.contract.codec import pack, unpack
 from rtl.contract.mixer import positions
 from rtl.contract.ns_config import BodyEntry
@@ -24,6 +24,7 @@ __all__ = [
     "body_case",
     "body_run",
     "flash_case",
+    "flash_run",
     "gather_case",
     "group_counts",
     "group_run",
@@ -221,11 +222,12 @@ def gather_case(program: ArmProgram, id: int, words: int) -> Run:
     return run
 
 
-def flash_case(program: ArmProgram) -> Run:
-    """Issue one whole-page read to a ready channel and a LUN with one command."""
+def flash_run(program: ArmProgram, held: int, *, ready: bool = True) -> Run:
+    """Issue a whole-page read to a LUN that holds ``held`` commands, and compare."""
     order = {"way": 3, "lun": 1, "row": 0x1_2345, "column": 554, "length": 17_728, "tag": 0xBEEF}
     way_lun = order["way"] * LUNS + order["lun"]
-    outstanding = bytes(int(n == way_lun) for n in range(8 * LUNS))
+    outstanding = bytearray(8 * LUNS)
+    outstanding[way_lun] = held
     run = program.run(
         "flash_issue",
         "registers",
@@ -233,12 +235,20 @@ def flash_case(program: ArmProgram) -> Run:
         "table:outstanding",
         LUNS,
         objects={
-            "registers": bytes(16) + _words(1),
+            "registers": bytes(16) + _words(ready),
             "table:read": _words(*order.values()),
-            "table:outstanding": outstanding,
+            "table:outstanding": bytes(outstanding),
         },
     )
-    _equal("result of flash_issue", run.value, 0)
-    _equal("command of flash_issue", run.memory["registers"][:16], pack(ChannelCommand, **order))
-    _equal("count of flash_issue", run.memory["table:outstanding"][way_lun], 2)
+    taken = ready and held < COMMANDS_PER_LUN
+    command = pack(ChannelCommand, **order) if taken else bytes(16)
+    outstanding[way_lun] += taken
+    _equal("result of flash_issue", run.value, int(not taken))
+    _equal("command of flash_issue", run.memory["registers"][:16], command)
+    _equal("counts of flash_issue", run.memory["table:outstanding"], bytes(outstanding))
     return run
+
+
+def flash_case(program: ArmProgram) -> Run:
+    """Issue a read that a LUN takes as its last."""
+    return flash_run(program, COMMANDS_PER_LUN - 1)

@@ -10,7 +10,7 @@ import simpy
 
 from cosim.medium import FlashMedium
 from firmware_model.parameters import QueueRegisters
-from rtl.contract.channel import ChannelStatus
+from rtl.contract.channel import COMMANDS_PER_LUN, ChannelStatus
 from rtl.contract.codec import pack, unpack
 from rtl.contract.kernel import P2P_BASE, BusError, PageRead
 from rtl.contract.nvme import CompletionEntry, SubmissionEntry, doorbell_offset
@@ -81,8 +81,8 @@ class FakeFlash:
         assert column % 2 == length % 2 == 0 < length
         place = channel, way, lun
         self.outstanding[place] += 1
-        if self.outstanding[place] > 2:
-            raise RuntimeError(f"LUN {place} must have at most two commands")
+        if self.outstanding[place] > COMMANDS_PER_LUN:
+            raise RuntimeError(f"LUN {place} must have at most {COMMANDS_PER_LUN} commands")
         self._dies.setdefault(place, simpy.Resource(env))
         self.orders.append((*place, row, column, length))
         return env.process(self._serve(place, row, column, length, cause, request))

@@ -11,7 +11,15 @@ from firmware_model.arm_machine import SOURCES, ArmProgram
 from firmware_model.cost_table import COSTS, Linear, load_costs
 from firmware_model.costing import CORE, fit, main, table_text
 from firmware_model.ns_config import NsConfig, Refusal, SegmentList, parse_entry, target_of
-from firmware_model.routine_cases import BLOCKS, body_run, group_counts, group_run, sqe_run
+from firmware_model.routine_cases import (
+    BLOCKS,
+    body_run,
+    flash_run,
+    group_counts,
+    group_run,
+    sqe_run,
+)
+from rtl.contract.channel import COMMANDS_PER_LUN
 from rtl.contract.codec import pack
 from rtl.contract.ns_config import BodyEntry, Mode
 from rtl.contract.nvme import Opcode, Status, SubmissionEntry
@@ -65,6 +73,13 @@ def test_sqe_decode_judges_as_the_model():
                 for nsid in (0, 1, 2):
                     raw = pack(SubmissionEntry, opcode=opcode, cdw12=cdw12, flags=flags, nsid=nsid)
                     sqe_run(program, raw)
+
+
+def test_flash_issue_fills_a_lun_as_the_scheduler_does():
+    program = ArmProgram(SOURCES / "flash_issue.c")
+    for held in range(COMMANDS_PER_LUN + 2):
+        for ready in (True, False):
+            flash_run(program, held, ready=ready)
 
 
 @pytest.mark.parametrize("degree", [0, 1, 9, 1 << 31])

@@ -11,6 +11,7 @@ from cosim.units.fields import FieldReader
 from cosim.units.handover import HandOver
 from cosim.units.violation import ProtocolViolation
 from rtl.contract.channel import (
+    COMMANDS_PER_LUN,
     ArrayDone,
     ChannelCommand,
     ChannelEvent,
@@ -25,7 +26,6 @@ from rtl.contract.page import PageLayout
 
 __all__ = ["ChannelPort", "Medium", "UnitEngine"]
 
-COMMANDS_PER_LUN = 2
 WORD_BYTES = 128
 ARRAY_DONE_BITS = 16
 _EVENT = FieldReader(ChannelEvent)

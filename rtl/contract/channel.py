@@ -8,6 +8,7 @@ the edge and holds the event word until the next event.
 from amaranth.lib import data, enum
 
 __all__ = [
+    "COMMANDS_PER_LUN",
     "ArrayDone",
     "ArrayOperation",
     "ChannelCommand",
@@ -21,6 +22,9 @@ __all__ = [
 ]
 
 STAMP_BITS = 48
+
+COMMANDS_PER_LUN = 2
+"""Commands of a LUN that a channel holds: one active, one pending."""
 
 
 class ChannelOperation(enum.IntEnum, shape=8):

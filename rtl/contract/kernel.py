@@ -132,7 +132,7 @@ class FlashPort(Protocol):
     ) -> Any:
         """Hand a read over now; the SimPy event returned has a :class:`PageRead` as its value.
 
-        At most two commands (one active, one pending) may be outstanding for a LUN;
+        At most ``COMMANDS_PER_LUN`` of ``rtl.contract.channel`` may be outstanding for a LUN;
         :exc:`RuntimeError` otherwise. ``cause.at_ps`` is now.
         """
 

@@ -7,6 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.contract.channel import (
+    COMMANDS_PER_LUN,
     STAMP_BITS,
     ChannelCommand,
     ChannelCounters,
@@ -20,8 +21,6 @@ from rtl.nand.landing import Landing
 from rtl.nand.mailbox import Mailbox
 
 __all__ = ["FlashChannelUnit"]
-
-COMMANDS_PER_LUN = 2
 
 
 class FlashChannelUnit(wiring.Component):
