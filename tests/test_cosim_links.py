@@ -1,122 +1,16 @@
-"""Links, ports and host memory: packets and times worked out by hand, causes without gaps."""
+"""Links and the ports on them: packets and times worked out by hand, causes without gaps."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from cosim.fpga_card import CardWindow, FpgaPort
-from cosim.host_memory import GUARD_BYTES, HostMemory
 from cosim.kernel import BOOT_PS, Kernel
-from cosim.links import DevicePort, Direction, HostPort, LinkParameters, PcieLink
-from cosim.spans import critical_path, stage_totals
-from host.costs import HostCosts, HostCpu
-from rtl.contract.kernel import P2P_BASE, BusError
-
-LINK = LinkParameters(
-    bytes_per_second=10**9,  # 1,000 ps a byte
-    latency_ps=300_000,
-    max_payload_bytes=256,
-    header_bytes=24,
-    read_request_bytes=512,
-    read_completion_bytes=128,
-)
-STAGE_PS = 50_000
-RUN_PS = 700_000
-LAUNCH_PS = 6_600_000
-COPY_PS = 3_600_000
-COSTS = HostCosts(**{field.name: 0 for field in fields(HostCosts)})
-
-
-class ScriptedGather:
-    """A gather unit that stages one piece at a time and answers every launch with its own words."""
-
-    def __init__(self, kernel):
-        self.kernel = kernel
-        self.memory = bytearray(1 << 16)
-        self.staged = []
-        self._writer = kernel.resource("gather.stage")
-
-    def stage(self, address, data, cause, *, request=0):
-        self.staged.append((address, len(data)))
-        return self.kernel.env.process(self._stage(address, data, cause, request))
-
-    def _stage(self, address, data, cause, request):
-        done = yield from self._writer.use(
-            "gather.stage", STAGE_PS, cause, request=request, payload_bytes=len(data)
-        )
-        self.memory[address : address + len(data)] = data
-        return done
-
-    def launch(self, descriptor_address, count, cause, *, request=0):
-        return self.kernel.env.process(self._run(descriptor_address, count, cause, request))
-
-    def _run(self, descriptor_address, count, cause, request):
-        start_ps = self.kernel.env.now
-        yield self.kernel.env.timeout(RUN_PS)
-        done = self.kernel.record(
-            "gather", "gather.run", start_ps, self.kernel.env.now, cause, request=request
-        )
-        return ScriptedResult(np.arange(count, dtype="<u8"), status=3, cause=done)
-
-
-class ScriptedResult:
-    def __init__(self, words, status, cause):
-        self.words, self.status, self.cause = words, status, cause
-
-
-class World:
-    def __init__(self, link=LINK, *, with_card=True):
-        self.kernel = Kernel()
-        self.env = self.kernel.env
-        self.memory = HostMemory()
-        self.ssd = PcieLink(self.kernel, "pcie.ssd", link)
-        self.gather = ScriptedGather(self.kernel)
-        self.window = CardWindow(self.kernel, self.gather, window_bytes=1 << 16)
-        peer = Direction(self.kernel, link, "pcie.p2p", "pcie.p2p")
-        self.device = DevicePort(
-            self.kernel,
-            self.ssd,
-            self.memory,
-            peer=peer if with_card else None,
-            card=self.window if with_card else None,
-        )
-        self.host = HostPort(self.kernel, self.memory, self.ssd, self.device)
-        self.fpga = FpgaPort(
-            self.kernel,
-            PcieLink(self.kernel, "pcie.fpga", link),
-            self.gather,
-            self.window,
-            HostCpu(self.kernel, COSTS),
-            launch_ps=LAUNCH_PS,
-            copy_ps=COPY_PS,
-        )
-        self.start = self.kernel.origin("test", "start")
-
-    def run(self, steps):
-        return self.env.run(self.env.process(steps))
-
-    def spans(self):
-        """(unit, stage, from BOOT_PS to, payload, overhead, kind), without the origin."""
-        return [
-            (
-                span.unit,
-                span.stage,
-                span.start_ps - BOOT_PS,
-                span.end_ps - BOOT_PS,
-                span.payload_bytes,
-                span.overhead_bytes,
-                span.kind,
-            )
-            for span in self.kernel.spans
-        ][1:]
-
-    def stages(self, end):
-        """Exclusive stages from the beginning to ``end``; fails where they leave a gap."""
-        totals = stage_totals(critical_path(self.kernel.spans, end, BOOT_PS))
-        assert sum(totals.values()) == end.at_ps - BOOT_PS
-        return totals
+from cosim.links import Direction, PcieLink
+from cosim.spans import critical_path
+from rtl.contract.kernel import P2P_BASE
+from tests.links_bench import LINK, World
 
 
 def test_write_is_packets_with_headers_then_latency():
@@ -258,74 +152,6 @@ def test_interrupt_stays_behind_the_completion_entry():
     assert world.spans()[-1][-1] == "interrupt"
 
 
-def test_peer_to_peer_write_goes_to_the_card_in_pieces():
-    world = World()
-    data = np.random.default_rng(1).bytes(4096 + 128)
-    address = P2P_BASE + 8192
-    end = world.run(world.device.write(address, data, world.start, request=4))
-    # 4,224 bytes in 17 packets: 4,224 + 17 * 24 = 4,632 bytes; two pieces staged in turn.
-    assert world.spans() == [
-        ("pcie.p2p", "pcie.p2p", 0, 4_632_000, 4224, 408, "data"),
-        ("pcie.p2p.flight", "pcie.p2p.latency", 4_632_000, 4_932_000, 0, 0, "data"),
-        ("gather.stage", "gather.stage", 4_932_000, 4_982_000, 4096, 0, ""),
-        ("gather.stage", "gather.stage", 4_982_000, 5_032_000, 128, 0, ""),
-        ("pcie.p2p.flight", "pcie.p2p.latency", 5_032_000, 5_332_000, 0, 0, "acknowledgement"),
-    ]
-    assert world.gather.staged == [(8192, 4096), (12_288, 128)]
-    assert world.gather.memory[8192 : 8192 + len(data)] == data
-    assert end.at_ps == BOOT_PS + 5_332_000
-    world.stages(end)
-
-
-def test_host_write_to_the_card_stages_one_piece_while_the_next_is_on_the_link():
-    world = World()
-    data = np.random.default_rng(2).bytes(2 * 4096 + 64)
-    end = world.run(world.fpga.write(0, data, world.start, request=4))
-    # 4,096 + 16 * 24 = 4,480 bytes a piece, then 64 + 24; the last one is staged at once.
-    # Before: software, 16 + 24 bytes of registers down, three requests of 24 bytes up, two flights.
-    begin = COPY_PS + 40_000 + 300_000 + 72_000 + 300_000
-    down = [(*span[2:5], span[6]) for span in world.spans() if span[0] == "pcie.fpga.down"]
-    assert down == [
-        (COPY_PS, COPY_PS + 40_000, 16, "card_registers"),
-        (begin, begin + 4_480_000, 4096, "descriptor"),
-        (begin + 4_480_000, begin + 8_960_000, 4096, "descriptor"),
-        (begin + 8_960_000, begin + 9_048_000, 64, "descriptor"),
-    ]
-    # After: 4 + 24 bytes of interrupt up, and its flight.
-    assert end.at_ps == BOOT_PS + begin + 9_048_000 + 300_000 + STAGE_PS + 28_000 + 300_000
-    assert world.gather.memory[: len(data)] == data
-    assert world.stages(end) == {
-        "host.copy": COPY_PS,
-        "pcie.fpga.up": 72_000 + 28_000,
-        "pcie.fpga.down": 40_000 + 9_048_000,
-        "pcie.fpga.latency": 4 * 300_000,
-        "gather.stage": STAGE_PS,
-    }
-
-
-def test_launch_and_fetch():
-    world = World()
-
-    def host():
-        status, results, cause = yield from world.fpga.launch(64, 5, world.start, request=3)
-        assert status == 3
-        return (yield from world.fpga.fetch(results, cause, request=3))
-
-    data, end = world.run(host())
-    assert data == b"".join(value.to_bytes(8, "little") for value in range(5))
-    # Twice software and 16 + 24 bytes of registers down; the run; 40 + 24 of words; twice 4 + 24 of
-    # interrupt up.
-    assert world.stages(end) == {
-        "host.launch": LAUNCH_PS,
-        "host.copy": COPY_PS,
-        "pcie.fpga.down": 2 * 40_000,
-        "pcie.fpga.latency": 5 * 300_000,
-        "gather.run": RUN_PS,
-        "pcie.fpga.up": 2 * 28_000 + 64_000,
-    }
-    assert {span.request for span in world.kernel.spans} == {0, 3}
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_random_traffic_keeps_bytes_causes_and_exclusive_wires(seed):
     world, draws = World(), np.random.default_rng(seed)
@@ -383,73 +209,6 @@ def test_doubling_the_latency_doubles_only_its_stage():
     assert totals[1] == {**totals[0], "pcie.ssd.latency": 2 * totals[0]["pcie.ssd.latency"]}
 
 
-@pytest.mark.parametrize(
-    ("offset", "length"), [(-1, 4), (97, 4), (100, 1), (100 + GUARD_BYTES // 2, 1), (0, 101)]
-)
-@pytest.mark.parametrize("access", ["read", "write"])
-def test_stray_dma_is_an_error_at_once(access, offset, length):
-    world = World()
-    address = world.memory.allocate(100)
-    world.memory.allocate(100)
-    argument = length if access == "read" else bytes(length)
-    with pytest.raises(BusError, match=r"Host access of \d+ bytes at 0x\w+ must lie within one"):
-        world.run(getattr(world.device, access)(address + offset, argument, world.start))
-    assert world.env.now == BOOT_PS
-    assert world.spans() == []
-
-
-def test_released_memory_is_gone_for_good():
-    world = World()
-    address = world.memory.allocate(100)
-    world.memory.release(address)
-    assert world.memory.allocate(100) != address
-    with pytest.raises(BusError):
-        world.run(world.device.read(address, 4, world.start))
-    with pytest.raises(ValueError, match="must be the address of a live allocation"):
-        world.memory.release(address)
-
-
-def test_memory_released_under_a_transfer():
-    world = World()
-    address = world.memory.allocate(100)
-    write = world.env.process(world.device.write(address, bytes(100), world.start))
-    world.env.run(until=BOOT_PS + 10)
-    world.memory.release(address)
-    world.env.run(write)
-    with pytest.raises(BusError):
-        world.env.run()
-
-
-@pytest.mark.parametrize(
-    ("offset", "length", "message"),
-    [
-        (65_536, 64, "must lie in its window of 65536 bytes, not 64 bytes at 65536"),
-        (65_472, 128, "must lie in its window of 65536 bytes, not 128 bytes at 65472"),
-        (32, 64, "must be of whole words of 64 bytes, not 64 bytes at 32"),
-        (64, 32, "must be of whole words of 64 bytes, not 32 bytes at 64"),
-    ],
-)
-def test_card_window(offset, length, message):
-    for steps in (
-        lambda world: world.device.write(P2P_BASE + offset, bytes(length), world.start),
-        lambda world: world.fpga.write(offset, bytes(length), world.start),
-    ):
-        world = World()
-        with pytest.raises(BusError, match=message):
-            world.run(steps(world))
-        assert world.spans() == []
-
-
-def test_no_card_and_no_reads_from_it():
-    world = World(with_card=False)
-    with pytest.raises(BusError, match="must reach a card, but there is none"):
-        world.run(world.device.write(P2P_BASE, bytes(64), world.start))
-    with pytest.raises(BusError):
-        world.run(World().device.read(P2P_BASE, 64, world.start))
-    with pytest.raises(ValueError, match="peer and card must be given together"):
-        DevicePort(world.kernel, world.ssd, world.memory, card=world.window)
-
-
 def test_empty_transfers_are_refused():
     world = World()
     address = world.memory.allocate(100)
@@ -468,42 +227,6 @@ def test_doorbells_are_aligned_words(offset, value):
         world.run(world.host.doorbell(offset, value, world.start))
 
 
-class TestHostMemory:
-    def test_is_zero_until_written(self):
-        memory = HostMemory()
-        address = memory.allocate(10, alignment=64)
-        assert address % 64 == 0
-        assert memory.load(address, 10) == bytes(10)
-        memory.store(address + 3, b"abc")
-        assert memory.load(address, 10) == b"\0\0\0abc\0\0\0\0"
-
-    def test_allocations_keep_a_guard_and_their_alignment(self):
-        memory = HostMemory()
-        addresses = [memory.allocate(4097, alignment=1 << bits) for bits in (0, 12, 16, 3)]
-        gaps = [after - before for before, after in pairwise(addresses)]
-        assert min(gaps) >= 4097 + GUARD_BYTES
-        assert addresses[1] % 4096 == addresses[2] % 65_536 == addresses[3] % 8 == 0
-        assert addresses[0] > 0
-        assert memory.allocated_bytes == 4 * 4097
-
-    def test_ends_below_the_card(self):
-        memory = HostMemory()
-        with pytest.raises(MemoryError, match="Host memory must end below 0x10000000000"):
-            memory.allocate(P2P_BASE)
-
-    @pytest.mark.parametrize(
-        ("length", "alignment", "message"),
-        [
-            (0, 4096, "length must be positive, not 0"),
-            (1, 0, "alignment must be a power of two, not 0"),
-            (1, 12, "alignment must be a power of two, not 12"),
-        ],
-    )
-    def test_refuses(self, length, alignment, message):
-        with pytest.raises(ValueError, match=message):
-            HostMemory().allocate(length, alignment)
-
-
 @pytest.mark.parametrize("name", ["bytes_per_second", "latency_ps", "max_payload_bytes"])
 @pytest.mark.parametrize("value", [0, -1, 1.5])
 def test_link_parameters_are_positive_integers(name, value):
@@ -515,19 +238,6 @@ def test_headers_may_be_left_out():
     assert replace(LINK, header_bytes=0).write_overhead(4096) == 0
     with pytest.raises(ValueError, match="header_bytes must be an integer of at least 0, not -1"):
         replace(LINK, header_bytes=-1)
-
-
-@pytest.mark.parametrize("sizes", [{"window_bytes": 100}, {"window_bytes": 64, "piece_bytes": 0}])
-def test_window_sizes_are_whole_words(sizes):
-    with pytest.raises(ValueError, match="must be a positive multiple of 64, not"):
-        CardWindow(Kernel(), None, **sizes)
-
-
-@pytest.mark.parametrize("name", ["launch_ps", "copy_ps"])
-def test_times_of_the_card_are_not_negative(name):
-    times = {"launch_ps": 0, "copy_ps": 0} | {name: -1}
-    with pytest.raises(ValueError, match=f"{name} must not be negative, not -1"):
-        FpgaPort(Kernel(), None, None, None, None, **times)
 
 
 def test_directions_of_one_port_take_turns():
