@@ -18,10 +18,13 @@ class GatherPort(Protocol):
     """The gather unit with its DRAM, in RTL; ``cosim.units`` has it."""
 
     def stage(self, address: int, data: bytes, cause: Cause, *, request: int = 0) -> Any:
-        """SimPy event, whose value is the Cause of the data's being in DRAM."""
+        """Write to DRAM; the SimPy event returned has the Cause of the data's being there."""
 
     def launch(self, descriptor_address: int, count: int, cause: Cause, *, request: int = 0) -> Any:
-        """SimPy event; its value has ``words`` (a buffer), ``status`` and ``cause``."""
+        """Sample ``count`` descriptors.
+
+        The SimPy event's value has ``words`` (a buffer), ``status`` and ``cause``.
+        """
 
 
 class CardWindow:

@@ -11,7 +11,7 @@ GUARD_BYTES = 4096
 
 
 class HostMemory:
-    """Allocations in an address space that ends at ``P2P_BASE``; see ``rtl.contract.kernel``.
+    """Allocations below ``P2P_BASE``; see ``rtl.contract.kernel.HostMemory`` for the contract.
 
     Every access must lie within one live allocation. Neighbours are at least a guard of 4,096 bytes
     apart and addresses are never given twice, so that a stray or late access is always seen.
@@ -28,15 +28,6 @@ class HostMemory:
         return sum(map(len, self._contents.values()))
 
     def allocate(self, length: int, alignment: int = 4096) -> int:
-        """Reserve ``length`` bytes of zeros and return their address.
-
-        Raises
-        ------
-        ValueError
-            If ``length`` is not positive or ``alignment`` not a power of two.
-        MemoryError
-            If the address space is used up.
-        """
         if length < 1:
             raise ValueError(f"length must be positive, not {length!r}")
         if alignment < 1 or alignment & alignment - 1:
@@ -50,7 +41,6 @@ class HostMemory:
         return address
 
     def release(self, address: int) -> None:
-        """Give an allocation back; :exc:`ValueError` if none begins at ``address``."""
         if address not in self._contents:
             raise ValueError(f"{address:#x} must be the address of a live allocation")
         del self._contents[address]
@@ -61,12 +51,10 @@ class HostMemory:
         self._find(address, length)
 
     def load(self, address: int, length: int) -> bytes:
-        """Bytes of a range; :exc:`BusError` as from :meth:`check`."""
         content, offset = self._find(address, length)
         return bytes(content[offset : offset + length])
 
     def store(self, address: int, data: bytes) -> None:
-        """Overwrite a range; :exc:`BusError` as from :meth:`check`."""
         content, offset = self._find(address, len(data))
         content[offset : offset + len(data)] = data
 

@@ -115,7 +115,7 @@ class GatherPort:
         return self._stage_over.delayed + self._launch_over.delayed
 
     def stage(self, address: int, data: bytes, cause: Cause, *, request: int = 0) -> Any:
-        """Write ``data`` (at most a slot) to DRAM; the event's value is the Cause of its end."""
+        """As in the protocol; ``data`` is at most a slot, :exc:`ValueError` otherwise."""
         if not 0 < len(data) <= self._slot_bytes:
             raise ValueError(f"Staged data must be 1 to {self._slot_bytes} bytes, not {len(data)}")
         now = int(self._env.now)
@@ -128,7 +128,7 @@ class GatherPort:
         return staging.done
 
     def launch(self, descriptor_address: int, count: int, cause: Cause, *, request: int = 0) -> Any:
-        """Sample ``count`` descriptors; the event's value is a :class:`GatherResult`."""
+        """As in the protocol; the event's value is a :class:`GatherResult`."""
         now = int(self._env.now)
         launch = _Launch(descriptor_address, count, cause, request, now, self._env.event())
         if self._running is None:

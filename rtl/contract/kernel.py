@@ -172,14 +172,23 @@ class HostMemory(Protocol):
     """Byte-addressed host DRAM, sparse; zero where never written."""
 
     def allocate(self, length: int, alignment: int = 4096) -> int:
-        """Reserve ``length`` bytes and return their address (never 0)."""
+        """Reserve ``length`` bytes and return their address (never 0).
+
+        :exc:`ValueError` if ``length`` is not positive or ``alignment`` not a power of two,
+        :exc:`MemoryError` if the address space is used up.
+        """
 
     def release(self, address: int) -> None:
-        """Give an allocation back; its bytes can no longer be reached by DMA."""
+        """Give an allocation back; its bytes can no longer be reached by DMA.
 
-    def load(self, address: int, length: int) -> bytes: ...
+        :exc:`ValueError` if none begins at ``address``.
+        """
 
-    def store(self, address: int, data: bytes) -> None: ...
+    def load(self, address: int, length: int) -> bytes:
+        """Bytes of a range; :exc:`BusError` unless one live allocation holds all of it."""
+
+    def store(self, address: int, data: bytes) -> None:
+        """Overwrite a range; :exc:`BusError` as from :meth:`load`."""
 
 
 class HostPort(Protocol):
