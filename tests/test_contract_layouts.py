@@ -53,7 +53,8 @@ COMPLETION = {
     "status": 0x03,
     "slot": 0x04,
     "corrected": 0x0605,
-    "reserved0": 0x0807,
+    "nand_status": 0x07,
+    "failed": 0x08,
     "accepted": 0x1615_1413_1211,
     "command": 0x2625_2423_2221,
     "issued": 0x3635_3433_3231,
@@ -252,20 +253,29 @@ GOLDEN = [
             "operation": 0x01,
             "way": 0x02,
             "lun": 0x03,
-            "reserved0": 0x04,
+            "slot": 0x04,
             "row": 0x1413_1211,
             "column": 0x2221,
             "length": 0x3231,
             "tag": 0x4241,
-            "reserved1": 0x5251,
+            "is_raw": 1,
+            "reserved": 0x2928,
         },
         "01 02 03 04 11 12 13 14 21 22 31 32 41 42 51 52",
     ),
     (ChannelCompletion, COMPLETION, COMPLETION_BYTES),
     (
         DieBegin,
-        {"number": 0x01, "operation": 0x02, "way": 0x03, "lun": 0x04, "row": 0x1413_1211},
-        "01 02 03 04 11 12 13 14",
+        {
+            "number": 0x01,
+            "operation": 0x02,
+            "way": 0x03,
+            "lun": 0x04,
+            "row": 0x1413_1211,
+            "register": 1,
+            "reserved": 0b0010001,
+        },
+        "01 02 03 04 11 12 13 14 23",
     ),
     (Violation, {"rule": 0x01, "way": 0x02}, "01 02"),
     (
@@ -278,9 +288,14 @@ GOLDEN = [
             "completion": COMPLETION,
         },
         # Bits 0 and 2 of the first byte.
-        f"05 A1 A2 B1 B2 B3 B4 B5 00 00 00 {COMPLETION_BYTES}",
+        f"05 A1 A2 B1 B2 B3 B4 B5 00 00 00 00 {COMPLETION_BYTES}",
     ),
-    (ArrayDone, {"number": 0x12, "toggle": 1, "reserved": 0b1000001}, "12 83"),
+    # Toggle, then cached, fail and failc, then four bits: 1011_0101b.
+    (
+        ArrayDone,
+        {"number": 0x12, "toggle": 1, "is_cached": 0, "fail": 1, "failc": 0, "reserved": 0b1011},
+        "12 B5",
+    ),
 ]
 COUNTERS = [ChannelCounters, GatherCounters]
 """Thirty-two-bit words in the order of their declaration, and nothing else."""

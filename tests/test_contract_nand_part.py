@@ -4,8 +4,8 @@ from dataclasses import fields, replace
 
 import pytest
 
-from rtl.contract.nand_part import NandPart, cycles
-from rtl.contract.onfi import Opcode, StatusBit, row_address, row_bits, split_row
+from rtl.contract.nand_part import ExtendedTimes, NandPart, cycles
+from rtl.contract.onfi import Opcode, StatusBit, plane, row_address, row_bits, split_row
 
 PART = NandPart(
     name="made up",
@@ -33,7 +33,19 @@ PART = NandPart(
     poll_first_ps=50_000_000,
     poll_period_ps=1_000_000,
 )
-NUMBERS = [field.name for field in fields(NandPart) if field.name != "name"]
+NUMBERS = [field.name for field in fields(NandPart) if field.name not in ("name", "extended")]
+EXTENDED = ExtendedTimes(
+    t_adl_ps=300_000,
+    t_wpre_ps=15_000,
+    t_wpst_ps=6_500,
+    t_prog_ps=400_000_000,
+    t_bers_ps=3_000_000_000,
+    t_cbsy_ps=5_000_000,
+    t_rcbsy_ps=5_000_000,
+    t_dbsy_ps=1_000_000,
+    t_feat_ps=1_000_000,
+    t_rst_ps=5_000_000,
+)
 
 
 def test_derived_sizes():
@@ -101,7 +113,10 @@ def test_row_bits_of_whole_powers(blocks, bits):
 def test_commands_and_status_as_onfi_prints_them():
     # ONFI 3.1, table 60: Read 00h 30h; Change Read Column 05h E0h; Read Status 70h; Read Status
     # Enhanced 78h; Reset FFh. (05h with a row address is the form of Toggle-mode parts.)
-    assert [opcode.value for opcode in Opcode] == [0x00, 0x30, 0x05, 0xE0, 0x70, 0x78, 0xFF]
+    # ONFI 3.1, table 60.
+    read_path = [0x00, 0x30, 0x05, 0xE0, 0x70, 0x78, 0xFF]
+    others = "06 32 31 3F 80 10 15 11 85 60 D0 D1 90 EC EE EF"
+    assert [opcode.value for opcode in Opcode] == [*read_path, *bytes.fromhex(others)]
     # Section 5.13: bit 7 WP_n, 6 RDY, 5 ARDY, 1 FAILC, 0 FAIL.
     assert {bit.name: bit.value for bit in StatusBit} == {
         "FAIL": 1 << 0,
@@ -110,3 +125,26 @@ def test_commands_and_status_as_onfi_prints_them():
         "RDY": 1 << 6,
         "WP_N": 1 << 7,
     }
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(ExtendedTimes)])
+def test_extended_times_are_positive_integers(name):
+    with pytest.raises(ValueError, match=f"{name} must be a positive integer, not 0"):
+        replace(EXTENDED, **{name: 0})
+
+
+@pytest.mark.parametrize("planes", [3, 4])
+def test_planes_share_out_the_blocks(planes):
+    message = rf"planes must be a power of two that divides blocks_per_lun \(10\), not {planes}"
+    with pytest.raises(ValueError, match=message):
+        replace(PART, planes=planes, extended=EXTENDED)
+
+
+def test_several_planes_need_extended_times():
+    with pytest.raises(ValueError, match="extended times must be given"):
+        replace(PART, planes=2)
+
+
+def test_the_plane_is_the_lowest_bit_of_the_block():
+    part = replace(PART, planes=2, extended=EXTENDED)
+    assert [plane(part, row) for row in (0, 127, 128, 255, 256)] == [0, 0, 1, 1, 0]

@@ -28,9 +28,37 @@ COMMANDS_PER_LUN = 2
 
 
 class ChannelOperation(enum.IntEnum, shape=8):
-    """What a command asks of the channel."""
+    """What a command asks of the channel; its steps are in ``rtl.contract.operations``."""
 
     READ = 0
+    SENSE = 1
+    """A page into the page register, without a transfer: begins a sequence of cache reads."""
+    SENSE_PLANE = 2
+    """Queue a plane's page for the read that follows."""
+    TRANSFER = 3
+    """Data of a plane or page that was read before."""
+    READ_CACHE_RANDOM = 4
+    READ_CACHE_SEQUENTIAL = 5
+    READ_CACHE_END = 6
+    PROGRAM = 8
+    PROGRAM_CACHE = 9
+    PROGRAM_PLANE = 10
+    """Queue a plane's page for the program that follows."""
+    LOAD = 11
+    """The beginning of a page, without a confirm cycle."""
+    LOAD_MORE = 12
+    """More of that page, at another column."""
+    PROGRAM_MORE = 13
+    """The last piece of that page, and program it."""
+    ERASE = 16
+    ERASE_PLANE = 17
+    """Queue a plane's block for the erase that follows."""
+    READ_STATUS = 24
+    RESET = 25
+    READ_ID = 26
+    READ_PARAMETER_PAGE = 27
+    GET_FEATURES = 28
+    SET_FEATURES = 29
 
 
 class ChannelStatus(enum.IntEnum, shape=8):
@@ -39,26 +67,51 @@ class ChannelStatus(enum.IntEnum, shape=8):
     OK = 0
     BAD_COMMAND = 1
     UNCORRECTABLE = 2
+    FAILED = 3
+    """The die says that its program or erase failed."""
+    PREVIOUS_FAILED = 4
+    """The die says that the cached program before this one failed."""
+    TIMEOUT = 5
+    """The LUN did not become ready in time; it takes nothing but a reset."""
 
 
 class ArrayOperation(enum.IntEnum, shape=8):
-    """Array operation whose time the kernel keeps."""
+    """Array operation whose time the kernel keeps, by its confirm cycle."""
 
     READ = 0
+    READ_PLANE = 1
+    READ_CACHE_RANDOM = 2
+    READ_CACHE_SEQUENTIAL = 3
+    READ_CACHE_END = 4
+    PROGRAM = 5
+    PROGRAM_CACHE = 6
+    PROGRAM_PLANE = 7
+    ERASE = 8
+    ERASE_PLANE = 9
+    RESET = 10
+    PARAMETER_PAGE = 11
+    GET_FEATURES = 12
+    SET_FEATURES = 13
 
 
 class ChannelCommand(data.Struct):
-    """Order to the flash channel: ``length`` bytes from ``column`` of page ``row``; both even."""
+    """Order to the flash channel: ``length`` bytes from ``column`` of page ``row``; both even.
+
+    ``slot`` is the launch slot of what goes to the die. Operations of one cycle of address (see
+    ``rtl.contract.operations``) take it from the low byte of ``row``.
+    """
 
     operation: 8
     way: 8
     lun: 8
-    reserved0: 8
+    slot: 8
     row: 32
     column: 16
     length: 16
     tag: 16
-    reserved1: 16
+    is_raw: 1
+    """The data of a read bypasses the ECC decoder."""
+    reserved: 15
 
 
 class ChannelCompletion(data.Struct):
@@ -76,13 +129,17 @@ class ChannelCompletion(data.Struct):
         The first clock of its 05h command on the bus.
     last
         The last data word was handed to the data stream.
+
+    ``nand_status`` is the last status byte read for the command, 0 if there was none; ``failed``
+    counts the codewords that could not be corrected.
     """
 
     tag: 16
     status: 8
     slot: 8
     corrected: 16
-    reserved0: 16
+    nand_status: 8
+    failed: 8
     accepted: 48
     command: 48
     issued: 48
@@ -101,6 +158,9 @@ class DieBegin(data.Struct):
     way: 8
     lun: 8
     row: 32
+    register: 1
+    """Which of the two registers of the plane the array works with."""
+    reserved: 7
 
 
 class Violation(data.Struct):
@@ -126,12 +186,18 @@ class ArrayDone(data.Struct):
     """Kernel to one LUN: operation ``number`` is done, its data is in the page register.
 
     ``toggle`` changes with each answer. One such 16-bit word a LUN, LUN l of way w at word
-    w * luns + l of the mailbox vector.
+    w * luns + l of the mailbox vector. A cached operation is answered twice: first with
+    ``is_cached``, which raises RDY and leaves ARDY low, and at the end of the array's work without.
     """
 
     number: 8
     toggle: 1
-    reserved: 7
+    is_cached: 1
+    fail: 1
+    """Status bit FAIL from now on."""
+    failc: 1
+    """Status bit FAILC from now on."""
+    reserved: 4
 
 
 class ChannelCounters(data.Struct):

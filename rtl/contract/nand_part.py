@@ -2,12 +2,53 @@
 
 from dataclasses import dataclass, fields
 
-__all__ = ["NandPart", "cycles"]
+__all__ = ["ExtendedTimes", "NandPart", "cycles"]
 
 
 def cycles(duration_ps, period_ps):
     """Smallest whole number of clock periods that lasts at least ``duration_ps``."""
     return -(-duration_ps // period_ps)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExtendedTimes:
+    """Times of what a part does beyond the plain read, in picoseconds.
+
+    Bus times are minima for the controller (ONFI 3.1, section 4.15), array times what the die takes
+    (section 4.16 has their maxima in the parameter page and the data sheet).
+
+    Raises
+    ------
+    ValueError
+        If a time is not a positive integer.
+    """
+
+    t_adl_ps: int
+    """Last address cycle of a program to the first data byte."""
+    t_wpre_ps: int
+    """Write preamble: DQS low before the first data edge."""
+    t_wpst_ps: int
+    """Write postamble: DQS low after the last data edge."""
+    t_prog_ps: int
+    """Page program (tPROG)."""
+    t_bers_ps: int
+    """Block erase (tBERS)."""
+    t_cbsy_ps: int
+    """Busy time of a cached program, if the array is free (tPCBSY)."""
+    t_rcbsy_ps: int
+    """Busy time of a cached read, if the array is free (tRCBSY)."""
+    t_dbsy_ps: int
+    """Busy time after a queued plane (tPLPBSY, tPLRBSY, tPLEBSY)."""
+    t_feat_ps: int
+    """Set or get features (tFEAT)."""
+    t_rst_ps: int
+    """Reset (tRST)."""
+
+    def __post_init__(self):
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not isinstance(value, int) or value < 1:
+                raise ValueError(f"{field.name} must be a positive integer, not {value!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,8 +62,8 @@ class NandPart:
     Raises
     ------
     ValueError
-        If a number is not positive, the page or spare is odd, the pages of a block are no power of
-        two, or times contradict each other.
+        If a number is not positive, the page or spare is odd, the pages of a block or the planes
+        are no power of two, or times contradict each other.
     """
 
     name: str
@@ -67,11 +108,15 @@ class NandPart:
     """30h to the first 78h poll, where LUNs share a ready/busy line."""
     poll_period_ps: int
     """From one poll of a LUN to the next."""
+    planes: int = 1
+    """Planes of a LUN, a power of two: the lowest bits of a block's number."""
+    extended: ExtendedTimes | None = None
+    """None: the part is used for plain reads only."""
 
     def __post_init__(self):
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name != "name" and (not isinstance(value, int) or value < 1):
+            if field.name not in ("name", "extended") and (not isinstance(value, int) or value < 1):
                 raise ValueError(f"{field.name} must be a positive integer, not {value!r}")
         if self.page_bytes % 2 or self.spare_bytes % 2:
             raise ValueError(
@@ -83,6 +128,13 @@ class NandPart:
                 f"pages_per_block must be a power of two, not {self.pages_per_block}: "
                 "a row address is the bits of a block over those of a page"
             )
+        if self.planes & self.planes - 1 or self.blocks_per_lun % self.planes:
+            raise ValueError(
+                f"planes must be a power of two that divides blocks_per_lun "
+                f"({self.blocks_per_lun}), not {self.planes}"
+            )
+        if self.planes > 1 and self.extended is None:
+            raise ValueError("extended times must be given for a part of several planes, not None")
         if self.t_wp_ps + self.t_wh_ps > self.t_wc_ps:
             raise ValueError(
                 "t_wc_ps must be at least t_wp_ps + t_wh_ps, "

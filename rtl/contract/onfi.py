@@ -1,4 +1,4 @@
-"""ONFI command opcodes and status bits of the read path.
+"""ONFI command opcodes, status bits, row addresses, and the rules of the bus.
 
 Ref: Open NAND Flash Interface Specification 3.1, table 60 (command set) and section 5.13 (status).
 """
@@ -11,6 +11,7 @@ __all__ = [
     "BusRule",
     "Opcode",
     "StatusBit",
+    "plane",
     "row_address",
     "row_bits",
     "split_row",
@@ -34,14 +35,37 @@ class Opcode(enum.IntEnum, shape=8):
     READ_STATUS_ENHANCED = 0x78
     RESET = 0xFF
 
+    # Beyond the plain read. The read path above comes first, as it came first.
+    CHANGE_READ_COLUMN_PLANE = 0x06
+    """ONFI's opcode with five address cycles, for parts of several planes; closed by E0h."""
+    READ_MULTI_PLANE = 0x32
+    READ_CACHE = 0x31
+    READ_CACHE_END = 0x3F
+    PROGRAM = 0x80
+    PROGRAM_CONFIRM = 0x10
+    PROGRAM_CACHE = 0x15
+    PROGRAM_MULTI_PLANE = 0x11
+    CHANGE_WRITE_COLUMN = 0x85
+    BLOCK_ERASE = 0x60
+    BLOCK_ERASE_CONFIRM = 0xD0
+    BLOCK_ERASE_MULTI_PLANE = 0xD1
+    READ_ID = 0x90
+    READ_PARAMETER_PAGE = 0xEC
+    GET_FEATURES = 0xEE
+    SET_FEATURES = 0xEF
+
 
 class StatusBit(enum.IntFlag, shape=8):
     """Status byte, bit by bit."""
 
     FAIL = 0x01
+    """The last program or erase failed."""
     FAILC = 0x02
+    """The program before the last one failed (cached programs)."""
     ARDY = 0x20
+    """No array operation is under way."""
     RDY = 0x40
+    """The LUN takes commands."""
     WP_N = 0x80
 
 
@@ -123,3 +147,8 @@ def row_address(part, lun, row):
 def split_row(part, address):
     """LUN and page of a row address on the bus: the inverse of :func:`row_address`."""
     return address >> row_bits(part), address & (1 << row_bits(part)) - 1
+
+
+def plane(part, row):
+    """Plane of page ``row`` of a LUN: the lowest bits of its block (ONFI 3.1, section 3.1)."""
+    return row // part.pages_per_block % part.planes
