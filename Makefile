@@ -23,7 +23,7 @@ $(STAMP): pyproject.toml
 	touch $@
 
 compare: $(STAMP)  ## the main job: both systems on one trace (CONFIG=..., ARGS="--engine icarus")
-	$(BIN)/csd-cosim compare $(CONFIG) $(ARGS)
+	$(BIN)/csd-cosim --with-parent compare $(CONFIG) $(ARGS)
 
 test: $(STAMP)  ## all tests, on two cores
 	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
@@ -40,11 +40,11 @@ sim: $(STAMP)  ## tests in an HDL simulator (SIM=verilator|icarus WAVES=1 COCOTB
 		--basetemp build/sim-$(SIM) $(if $(WAVES),--waves) $(ARGS)
 
 verilog: $(STAMP)  ## Verilog of the RTL units, into build/verilog
-	$(BIN)/csd-cosim verilog --out build/verilog $(ARGS)
+	$(BIN)/csd-cosim --with-parent verilog --out build/verilog $(ARGS)
 
 bench: $(STAMP)  ## pages per second through the kernel and the VPI, into build/bench
 	mkdir -p build/bench
-	$(BIN)/csd-cosim bench frame --json build/bench/frame.json $(ARGS)
+	$(BIN)/csd-cosim --with-parent bench frame --json build/bench/frame.json $(ARGS)
 
 firmware-costs: $(STAMP)  ## compile and count the firmware's routines, compare with the cost tables
 	$(BIN)/python -m firmware_model.costing $(ARGS)

@@ -25,6 +25,7 @@ from cosim.config.model import Config
 from cosim.config.part import nearest
 from cosim.config.platform import constants
 from cosim.conservation import BytesLost
+from cosim.engines.leash import end_with_parent
 from cosim.engines.run import SimulationFailed
 from cosim.errors import UserError
 from cosim.report.table import latency_table, ratio_sentence
@@ -35,7 +36,6 @@ __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="csd-cosim",
-    help="Co-simulation of computational storage devices that sample graph neighbourhoods.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -93,6 +93,18 @@ class ProgressBar:
     def advance(self, units: int = 1) -> None:
         if self._task is not None:
             self._bar.advance(self._task, units)
+
+
+@app.callback()
+def common(
+    with_parent: Annotated[
+        bool,
+        typer.Option("--with-parent", help="Stop when whoever started this command ends (Linux)."),
+    ] = False,
+) -> None:
+    """Co-simulation of computational storage devices that sample graph neighbourhoods."""
+    if with_parent:
+        end_with_parent(signal.SIGTERM)
 
 
 @app.command()

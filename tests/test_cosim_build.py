@@ -1,6 +1,9 @@
 """The build cache and its refusals."""
 
+import os
 import shutil
+import signal
+import sys
 from dataclasses import replace
 
 import pytest
@@ -80,6 +83,18 @@ def test_a_failed_emission_leaves_nothing(tmp_path):
     with pytest.raises(OSError, match="no space"):
         verilog(replace(echo_design([10_000]), emit=fail), tmp_path)
     assert [path.suffix for path in tmp_path.iterdir()] == [".lock"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has this")
+def test_a_tool_is_told_when_the_command_is_gone(tmp_path):
+    """And make stops what it started: it would not after SIGKILL."""
+    script = (
+        "import ctypes; found = ctypes.c_int();"
+        "ctypes.CDLL(None).prctl(2, ctypes.byref(found)); print(found.value)"
+    )
+    build_module._run([sys.executable, "-c", script], tmp_path, dict(os.environ))
+    log = (tmp_path / build_module.LOG).read_text()
+    assert log.splitlines()[-1] == str(int(signal.SIGTERM))
 
 
 def test_a_build_has_a_time_limit(tmp_path, monkeypatch):

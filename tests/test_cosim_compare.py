@@ -34,6 +34,13 @@ from tests.system_runs import as_text, configuration, systems
 
 FAN_OUTS = {"batches": 2, "targets": 6, "fan_outs": [300, 2], "seed": 1}
 ENDED_WITHIN_S = 20
+START_S = 60
+GONE_S = 5
+AT_ONCE = min(2, os.cpu_count() or 1)
+"""Simulators that run together."""
+PATCHED = [
+    sys.executable, "-c", "from tests.test_cosim_compare import patched_main; patched_main()",
+]  # fmt: skip
 
 
 class Built(Exception):
@@ -254,9 +261,25 @@ def patched_main():
     main()
 
 
+def runs(number):
+    """Whether the process still runs; one that only waits for its parent to look does not."""
+    try:
+        stat = Path("/proc", str(number), "stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in ("Z", "X")
+
+
 def alive(folder):
     """Those of the processes whose numbers are names in ``folder`` that still run."""
-    return [path.name for path in folder.iterdir() if Path("/proc", path.name).exists()]
+    return [path.name for path in folder.iterdir() if runs(path.name)]
+
+
+def wait_for(what, limit_s):
+    until = time.monotonic() + limit_s
+    while not what():
+        assert time.monotonic() < until
+        time.sleep(0.05)
 
 
 class TestEnd:
@@ -289,16 +312,10 @@ class TestEnd:
     @pytest.mark.slow
     @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
     def test_a_signal_ends_all(self, write, pids, out, number, status):
-        script = "from tests.test_cosim_compare import patched_main; patched_main()"
         command = subprocess.Popen(
-            [sys.executable, "-c", script, "compare", write(), "--out", out],
-            stderr=subprocess.PIPE,
-            text=True,
+            [*PATCHED, "compare", write(), "--out", out], stderr=subprocess.PIPE, text=True
         )
-        until = time.monotonic() + 60
-        while len(list(pids.iterdir())) < min(2, os.cpu_count() or 1):
-            assert time.monotonic() < until
-            time.sleep(0.05)
+        wait_for(lambda: len(list(pids.iterdir())) == AT_ONCE, START_S)
         command.send_signal(number)
         _, errors = command.communicate(timeout=ENDED_WITHIN_S)
         assert command.returncode == status
@@ -306,3 +323,43 @@ class TestEnd:
         assert lines == [f"csd-cosim: stopped by {number.name}; nothing of the run was kept"]
         assert alive(pids) == []
         assert list(out.parent.iterdir()) == []
+
+    @pytest.mark.slow
+    def test_no_simulator_outlives_a_killed_command(self, write, pids, out):
+        command = subprocess.Popen(
+            [*PATCHED, "compare", write(), "--out", out], stderr=subprocess.DEVNULL
+        )
+        wait_for(lambda: len(list(pids.iterdir())) == AT_ONCE, START_S)
+        command.kill()
+        command.wait()
+        wait_for(lambda: not alive(pids), GONE_S)
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("option", ["--with-parent", None])
+    def test_a_command_may_end_with_its_parent(self, write, pids, out, option):
+        """And clean up, as after any signal; by default it goes on."""
+        options = [] if option is None else [option]
+        started = [*PATCHED, *options, "compare", str(write()), "--out", str(out)]
+        script = (
+            "import subprocess as s\n"
+            f"command = s.Popen({started!r}, stdout=s.DEVNULL, stderr=s.DEVNULL)\n"
+            "print(command.pid, flush=True); command.wait()"
+        )
+        parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+        command = int(parent.stdout.readline())
+        try:
+            wait_for(lambda: len(list(pids.iterdir())) == AT_ONCE, START_S)
+            parent.kill()
+            parent.communicate()
+            if option is None:
+                time.sleep(1)
+                assert runs(command)
+                assert len(alive(pids)) == AT_ONCE
+                return
+            wait_for(lambda: not runs(command), GONE_S)
+            assert alive(pids) == []
+            assert list(out.parent.iterdir()) == []
+        finally:
+            if runs(command):
+                os.kill(command, signal.SIGTERM)
+                wait_for(lambda: not runs(command), GONE_S)

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,6 +17,7 @@ import cocotb_tools.config
 
 import rtl
 from cosim.engines.design import Design
+from cosim.engines.leash import leashed
 from cosim.engines.tools import (
     Simulator,
     instruction_set,
@@ -220,7 +222,7 @@ def _run(command: Sequence[str], work: Path, environment: dict[str, str]) -> Non
         out.flush()
         try:
             done = subprocess.run(
-                command,
+                leashed(command, signal.SIGTERM),  # which make hands on
                 cwd=work,
                 env=environment,
                 stdout=out,

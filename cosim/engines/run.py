@@ -16,6 +16,7 @@ import cocotb_tools.config
 import find_libpython
 
 from cosim.engines.build import Build
+from cosim.engines.leash import leashed
 from cosim.engines.tools import Simulator
 from cosim.errors import UserError
 from rtl.top import TOP
@@ -67,7 +68,7 @@ def run_job(
     the job, the simulator's log, and the waves of a build that has them (``build.waves_name``).
     Another ``module`` of cocotb tests may be named instead of the entry that calls ``function``,
     and the one ``test`` of it that is to run. Whoever sets ``stop`` ends the simulator at once. It
-    does not outlive the call, however that ends.
+    does not outlive the call, however that ends, nor (on Linux) a caller that is killed.
 
     Raises
     ------
@@ -108,7 +109,7 @@ def _simulate(
     with log.open("w") as out:
         # In a session of its own, Ctrl-C at the terminal is for this process alone to deal with.
         process = subprocess.Popen(
-            command,
+            leashed(command),
             cwd=folder,
             env=environment,
             stdout=out,
