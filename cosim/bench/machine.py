@@ -5,10 +5,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from cosim.config.load import load_config
+from cosim.config.load import unpack
 from cosim.engines.run import JOB_VARIABLE
 from cosim.errors import UserError
-from cosim.systems.inputs import load_inputs
+from cosim.systems.inputs import load_same_inputs
 from cosim.systems.machine import Machine
 
 __all__ = ["start_machine"]
@@ -25,21 +25,24 @@ async def start_machine(dut: Any, system: str | None = None) -> Machine:
     Raises
     ------
     UserError
-        If the test was started by something else, or the configuration has no such system.
+        If the test was started by something else, the configuration has no such system, or graph
+        or trace were changed after that start.
     """
     description = os.environ.get(JOB_VARIABLE)
     if description is None:
         raise UserError("start_machine must be called in a test that csd-cosim cocotb runs")
     job = json.loads(Path(description).read_text())["job"]
-    loaded = load_config(job["config"])
+    loaded = unpack(job["loaded"])
     known = {system.name: system for system in loaded.config.systems}
     name = next(iter(known)) if system is None else system
     if name not in known:
-        raise UserError(f"{job['config']}: systems must have {name!r}; known are {list(known)}")
+        raise UserError(
+            f"{loaded.source.file}: systems must have {name!r}; known are {list(known)}"
+        )
     return await Machine.start(
         dut,
         loaded.platforms,
         known[name],
-        load_inputs(loaded),
+        load_same_inputs(loaded, job["trace_sha256"]),
         stop_clocks=loaded.config.engine.stop_clocks,
     )

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cosim.config.load import LoadedConfig
+from cosim.config.load import LoadedConfig, pack
 from cosim.engines.build import build
 from cosim.engines.run import SimulationFailed, run_job
 from cosim.engines.tools import Simulator, require
 from cosim.errors import UserError
 from cosim.systems.design import machine_design
+from cosim.systems.inputs import load_inputs
 
 __all__ = ["OwnTest", "cocotb_tests", "run_tests"]
 
@@ -71,8 +72,9 @@ def run_tests(
 
     Raises
     ------
-    UserError
-        If the file has no test that ``pattern`` finds, or the simulator is missing.
+    UserError, InputError
+        If the file has no test that ``pattern`` finds, graph or trace cannot be used, or the
+        simulator is missing.
     """
     if module.suffix != ".py" or not module.is_file():
         raise UserError(f"{module}: must be a Python file with cocotb tests")
@@ -84,8 +86,9 @@ def run_tests(
         raise UserError(f"{folder}: output folder must be writable: {error.strerror}") from None
     simulator = Simulator(loaded.config.engine.name if engine is None else engine)
     require(simulator)
+    trace_sha256 = load_inputs(loaded).trace.sha256
     built = build(machine_design(loaded.platforms, loaded.parts), simulator, waves=waves)
-    job = {"config": str(Path(loaded.source.file).resolve())}
+    job = {"loaded": pack(loaded), "trace_sha256": trace_sha256}
     for name in names:
         own = (folder / re.sub(r"[^A-Za-z0-9_.=-]", "-", name)).resolve()
         failure = ""

@@ -4,9 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from cosim.config.load import unpack
-from cosim.errors import UserError
 from cosim.results import save_system
-from cosim.systems.inputs import load_inputs
+from cosim.systems.inputs import load_same_inputs
 from cosim.systems.machine import Machine
 
 __all__ = ["PROGRESS_FILE", "run_system"]
@@ -23,17 +22,11 @@ async def run_system(dut: Any, job: dict[str, Any]) -> None:
     folder = Path(job["folder"])
     loaded = unpack(job["loaded"])
     system = next(s for s in loaded.config.systems if s.name == job["system"])
-    inputs = load_inputs(loaded)
-    if inputs.trace.sha256 != job["trace_sha256"]:
-        raise UserError(
-            f"{loaded.source.file}: files of run.graph and run.trace must stay as they are while "
-            "the run goes on, and have changed"
-        )
     machine = await Machine.start(
         dut,
         loaded.platforms,
         system,
-        inputs,
+        load_same_inputs(loaded, job["trace_sha256"]),
         stop_clocks=loaded.config.engine.stop_clocks,
     )
     with (folder / PROGRESS_FILE).open("ab", buffering=0) as progress:

@@ -11,7 +11,7 @@ from host.graph import Graph
 from host.subgraph import Subgraph, subgraph_sha256
 from host.trace import Trace
 
-__all__ = ["Inputs", "load_inputs"]
+__all__ = ["Inputs", "load_inputs", "load_same_inputs"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,4 +72,21 @@ def load_inputs(loaded: LoadedConfig) -> Inputs:
     trace.check(graph)
     inputs = Inputs(graph, trace, run.graph.id_bytes)
     check_page_buffers(loaded, inputs.edge_bytes)
+    return inputs
+
+
+def load_same_inputs(loaded: LoadedConfig, trace_sha256: str) -> Inputs:
+    """Read graph and trace once more, in another process.
+
+    Raises
+    ------
+    UserError
+        If they are not those of ``trace_sha256`` any more.
+    """
+    inputs = load_inputs(loaded)
+    if inputs.trace.sha256 != trace_sha256:
+        raise UserError(
+            f"{loaded.source.file}: files of run.graph and run.trace must stay as they are while "
+            "the run goes on, and have changed"
+        )
     return inputs
