@@ -22,8 +22,9 @@ from cosim.config.load import (
     platform_names,
 )
 from cosim.config.model import Config
+from cosim.config.nand_file import load_part, load_part_file, part_names
 from cosim.config.part import nearest
-from cosim.config.platform import constants
+from cosim.config.platform import Device, constants
 from cosim.conservation import BytesLost
 from cosim.engines.leash import end_with_parent
 from cosim.engines.run import SimulationFailed
@@ -174,21 +175,26 @@ def show_platform(
     ] = None,
 ) -> None:
     """All constants of a platform, with their sources."""
-    console = Console()
     if name is None:
         for known in platform_names():
-            console.print(f"{known}: {load_platform(known).title}", highlight=False)
+            Console().print(f"{known}: {load_platform(known).title}", highlight=False)
         return
-    platform = load_platform(name)
-    table = Table(title=f"{name}: {platform.title}", title_justify="left", show_edge=False)
-    for column in ("constant", "value", "mark", "source"):
-        table.add_column(column, overflow="fold", no_wrap=column in ("value", "mark"))
-    for key, constant in constants(platform):
-        value = constant.model_dump(mode="json")["value"]
-        table.add_row(key, str(value), constant.mark, constant.source)
-    console.print(table)
-    for tag, meaning in platform.sources.items():
-        console.print(f"{tag}: {meaning}", highlight=False)
+    _print_constants(name, load_platform(name))
+
+
+@app.command("show-part")
+def show_part(
+    name: Annotated[
+        str | None, typer.Argument(help="NAND part or .yaml file; without it, all names.")
+    ] = None,
+) -> None:
+    """All constants of a NAND part, with their sources."""
+    if name is None:
+        for known in part_names():
+            Console().print(f"{known}: {load_part_file(known)[0].title}", highlight=False)
+        return
+    load_part(name)
+    _print_constants(name, load_part_file(name)[0])
 
 
 @app.command()
@@ -277,6 +283,19 @@ def _names(systems: str, loaded: LoadedConfig) -> tuple[str, ...]:
                 f"not {name!r}{nearest(name, known)}"
             )
     return names
+
+
+def _print_constants(name: str, device: Device) -> None:
+    console = Console()
+    table = Table(title=f"{name}: {device.title}", title_justify="left", show_edge=False)
+    for column in ("constant", "value", "mark", "source"):
+        table.add_column(column, overflow="fold", no_wrap=column in ("value", "mark"))
+    for key, constant in constants(device):
+        value = constant.model_dump(mode="json")["value"]
+        table.add_row(key, str(value), constant.mark, constant.source)
+    console.print(table)
+    for tag, meaning in device.sources.items():
+        console.print(f"{tag}: {meaning}", highlight=False)
 
 
 def _emit(text: str, out: Path | None) -> None:

@@ -160,6 +160,25 @@ def test_platforms_are_listed(run):
     assert [line.partition(":")[0] for line in out.splitlines()] == platform_names()
 
 
+def test_parts_are_listed_and_shown_with_sources_and_marks(run):
+    status, out, _ = run("show-part")
+    assert status == 0
+    assert "ull-3us: Ultra-low-latency NAND" in out
+    status, out, _ = run("show-part", "toshiba-th58tfxxt23ba")
+    assert status == 0
+    assert "nv_ddr2.t_cdqss" in out
+    assert "data sheet, shipped with a Cosmos+ module" in " ".join(out.split())
+
+
+def test_a_part_that_is_not_there_is_one_line(run):
+    status, out, err = run("show-part", "tinny")
+    assert (status, out) == (2, "")
+    assert err == (
+        "csd-cosim: part must be the name of a NAND part or a .yaml file, not 'tinny'; "
+        "did you mean 'tiny'?\n"
+    )
+
+
 def test_a_platform_is_shown_with_sources_and_marks(run):
     status, out, _ = run("show-platform", "cosmos_plus")
     assert status == 0

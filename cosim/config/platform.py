@@ -19,6 +19,7 @@ from cosim.config.quantities import (
 __all__ = [
     "CardLink",
     "Constant",
+    "Device",
     "FpgaPlatform",
     "HostPlatform",
     "Link",
@@ -227,7 +228,9 @@ class ReadLink(Link):
     """Payload of one completion packet of a read."""
 
 
-class _Device(Part):
+class Device(Part):
+    """What all platform files have."""
+
     title: Text
     sources: dict[str, Text]
     """What each tag at the beginning of a constant's source stands for."""
@@ -244,7 +247,7 @@ class _Device(Part):
         return self
 
 
-class SsdPlatform(_Device):
+class SsdPlatform(Device):
     """An SSD."""
 
     part: Literal["ssd"]
@@ -278,7 +281,7 @@ class FpgaDram(Part):
     t_controller: Constant[Time]
 
 
-class FpgaPlatform(_Device):
+class FpgaPlatform(Device):
     """An FPGA card with the gather unit, beside an SSD on one PCIe switch."""
 
     part: Literal["fpga"]
@@ -297,7 +300,7 @@ class FpgaPlatform(_Device):
     pcie: CardLink
 
 
-class HostPlatform(_Device):
+class HostPlatform(Device):
     """CPU costs of the host's half of each system."""
 
     part: Literal["host"]
