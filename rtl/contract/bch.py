@@ -1,4 +1,4 @@
-"""Binary BCH code of the flash pages: parameters, generator polynomial, parity.
+"""Binary BCH code of the flash pages: parameters, generator polynomial, parity, correction.
 
 A codeword is ``chunk_bytes`` of data, then ``parity_bytes`` of parity: a shortened, systematic
 code. Read as one bit string, byte 0 first and bit 7 of each byte first, it is a polynomial over
@@ -6,16 +6,17 @@ GF(2) from the highest power down to x^0: bit 7 of data byte 0 is the highest po
 byte 0 is x^(parity_bits - 1). Where ``parity_bits`` does not fill the last byte, its low bits are
 zero and not part of the code. Both bchlib and a shortened ``galois.BCH`` use this order.
 
-Ref: Lin and Costello, Error Control Coding, 2nd ed., section 6.1 (construction). Encoding is
-linear, so the parity of a chunk is the XOR of one table entry for each of its bytes.
+Ref: Lin and Costello, Error Control Coding, 2nd ed., section 6.1 (construction), 6.2 and 6.3
+(decoding). Encoding is linear, so the parity of a chunk is the XOR of one table entry for each of
+its bytes.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
-__all__ = ["PRIMITIVE_POLYNOMIALS", "BchCode"]
+__all__ = ["PRIMITIVE_POLYNOMIALS", "BchCode", "field_tables"]
 
 PRIMITIVE_POLYNOMIALS = {
     8: 0x11D,
@@ -31,6 +32,22 @@ PRIMITIVE_POLYNOMIALS = {
 
 _SLICE_CODEWORDS = 256
 """Codewords that one table look-up covers: bounds the memory of its intermediate array."""
+
+_SLICE_CORRECTIONS = 64
+"""Codewords whose errors are searched at once, for the same reason."""
+
+
+@cache
+def field_tables(m):
+    """GF(2^``m``): powers of alpha (index 0 to 2^m - 2), and the logarithm of each of them."""
+    powers, logarithms, value = [], {}, 1
+    for exponent in range((1 << m) - 1):
+        powers.append(value)
+        logarithms[value] = exponent
+        value <<= 1
+        if value >> m:
+            value ^= PRIMITIVE_POLYNOMIALS[m]
+    return powers, logarithms
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +118,7 @@ class BchCode:
         The product of the distinct minimal polynomials of alpha^1 to alpha^2t; the even powers
         are conjugates of odd ones.
         """
-        powers, logarithms = self._field
+        powers, logarithms = field_tables(self.m)
         product, covered = 1, set()
         for exponent in range(1, 2 * self.t, 2):
             if exponent in covered:
@@ -128,6 +145,111 @@ class BchCode:
         parity = self.encode(codewords[:, : self.chunk_bytes])
         return (parity == codewords[:, self.chunk_bytes :]).all(axis=1)
 
+    def decode(self, codewords):
+        """Correct up to ``t`` flipped bits in each of ``uint8[n, codeword_bytes]``.
+
+        A codeword that is not ok has errors that were found to be more than ``t``. Its bits at the
+        roots of its error locator, at most t - 1, are flipped nevertheless, since a circuit that
+        corrects as it searches does so; its data is of no use in either state. Beyond ``t`` errors
+        some words lie within ``t`` bits of another codeword and become that one, ok.
+
+        Pad bits are cleared, and neither counted nor held against ``t``.
+
+        Returns
+        -------
+        corrected : uint8[n, codeword_bytes]
+        counts : int64[n]
+            Bits that were corrected; 0 where not ok.
+        ok : bool[n]
+            Whether the word is a codeword now.
+        """
+        corrected = self._bytes(codewords, "codewords", self.codeword_bytes).copy()
+        corrected[:, -1] &= 0xFF << (8 * self.parity_bytes - self.parity_bits) & 0xFF
+        chunks, parity = np.split(corrected, [self.chunk_bytes], axis=1)
+        difference = self.encode(chunks) ^ parity
+        counts = np.zeros(len(corrected), dtype=np.int64)
+        ok = np.ones(len(corrected), dtype=bool)
+        wrong = np.flatnonzero(difference.any(axis=1))
+        for start in range(0, len(wrong), _SLICE_CORRECTIONS):
+            rows = wrong[start : start + _SLICE_CORRECTIONS]
+            locators, errors = self._locators(self._syndromes(difference[rows]))
+            roots = self._roots(locators) & (errors <= self.t)[:, np.newaxis]
+            corrected[rows] ^= np.packbits(roots, axis=1)
+            ok[rows] = roots.sum(axis=1) == errors
+            counts[rows] = np.where(ok[rows], errors, 0)
+        return corrected, counts, ok
+
+    def _syndromes(self, difference):
+        """S_0 to S_2t of received minus computed parities: ``int64[n, 2 t + 1]``, S_0 as 0.
+
+        S_j is the received polynomial at alpha^j; modulo the generator it is ``difference``.
+        """
+        exponents = np.arange(self.parity_bits)[::-1]
+        bits = np.unpackbits(difference, axis=1, count=self.parity_bits).astype(bool)
+        syndromes = np.zeros((len(difference), 2 * self.t + 1), dtype=np.int64)
+        for power in range(1, 2 * self.t + 1):
+            values = self._antilogs[power * exponents % self.length_bits]
+            syndromes[:, power] = np.bitwise_xor.reduce(bits * values, axis=1)
+        return syndromes
+
+    def _locators(self, syndromes):
+        """Error locators ``int64[n, t + 1]``, lowest power first, and how many errors they claim.
+
+        The Berlekamp-Massey iteration without inversion, of which a binary code needs every second
+        step only. A claim above ``t`` means failure; its locator has been cut off.
+        """
+        count, width = len(syndromes), self.t + 1
+        locators = np.zeros((count, width), dtype=np.int64)
+        locators[:, 0] = 1
+        # The locator before the last change of length, times a power of x that says how long ago
+        # that was; and the discrepancy that caused it.
+        shifted = np.roll(locators, 1, axis=1)
+        divisor = np.ones(count, dtype=np.int64)
+        errors = np.zeros(count, dtype=np.int64)
+        for step in range(self.t):
+            terms = min(2 * step + 1, width)
+            window = syndromes[:, 2 * step + 1 - np.arange(terms)]
+            products = self._product(locators[:, :terms], window)
+            discrepancy = np.bitwise_xor.reduce(products, axis=1)
+            longer = (discrepancy != 0) & (errors <= step)
+            kept = np.where(longer[:, np.newaxis], locators, shifted)
+            locators = self._product(divisor[:, np.newaxis], locators) ^ self._product(
+                discrepancy[:, np.newaxis], shifted
+            )
+            shifted = np.pad(kept, ((0, 0), (2, 0)))[:, :width]
+            divisor = np.where(longer, discrepancy, divisor)
+            errors = np.where(longer, 2 * step + 1 - errors, errors)
+        return locators, errors
+
+    def _roots(self, locators):
+        """Bits of the codewords at whose places the locators vanish: ``bool[n, 8 bytes]``."""
+        exponents = np.arange(8 * self.chunk_bytes + self.parity_bits)[::-1]
+        sums = np.zeros((len(locators), len(exponents)), dtype=np.int64)
+        for power in range(self.t + 1):
+            steps = -power * exponents % self.length_bits
+            sums ^= self._antilogs[self._logs[locators[:, power, np.newaxis]] + steps]
+        roots = np.zeros((len(locators), 8 * self.codeword_bytes), dtype=bool)
+        roots[:, : len(exponents)] = sums == 0
+        return roots
+
+    def _product(self, left, right):
+        """Element-wise product in the field."""
+        return self._antilogs[self._logs[left] + self._logs[right]]
+
+    @cached_property
+    def _logs(self):
+        """Logarithms by element, that of 0 so large that its sums reach the zeros of antilogs."""
+        logs = np.empty(1 << self.m, dtype=np.int64)
+        logs[0] = 2 * self.length_bits
+        logs[field_tables(self.m)[0]] = np.arange(self.length_bits)
+        return logs
+
+    @cached_property
+    def _antilogs(self):
+        """Powers of alpha by exponent, twice, so that a sum of two logarithms need not wrap."""
+        powers = np.array(field_tables(self.m)[0], dtype=np.int64)
+        return np.concatenate([powers, powers, np.zeros(2 * self.length_bits + 1, dtype=np.int64)])
+
     def _bytes(self, values, name, width):
         values = np.asarray(values)
         if values.dtype != np.uint8 or values.ndim != 2 or values.shape[1] != width:
@@ -135,18 +257,6 @@ class BchCode:
                 f"{name} must be uint8[n, {width}], not {values.dtype}{list(values.shape)}"
             )
         return values
-
-    @cached_property
-    def _field(self):
-        """Powers of alpha (index 0 to 2^m - 2) and their logarithms."""
-        powers, logarithms, value = [], {}, 1
-        for exponent in range(self.length_bits):
-            powers.append(value)
-            logarithms[value] = exponent
-            value <<= 1
-            if value >> self.m:
-                value ^= PRIMITIVE_POLYNOMIALS[self.m]
-        return powers, logarithms
 
     def _conjugates(self, exponent):
         """Exponents of the conjugates of alpha^exponent: exponent, 2 exponent, 4 exponent, ..."""
