@@ -1,6 +1,6 @@
 """Modes in clocks: counted by hand, and for any clock the least that keep every rule."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -106,6 +106,11 @@ def broken(timing, counts):
     return not all((*common, *rules(timing.times, period, timing.phases, c)))
 
 
+def all_counts(timing):
+    names = INTERFACES[timing.times.interface][2]
+    return {name: getattr(timing, name) for name in (*COMMON, *names)}
+
+
 def is_in_window(times, period, phases):
     cycle = Fraction(2 * period, phases)
     if times.interface is Interface.NV_DDR:
@@ -113,17 +118,20 @@ def is_in_window(times, period, phases):
     return times.interface is Interface.SDR or cycle >= times.t_rc_ps
 
 
-def output_of_a_part(sdr):
-    """SDR modes of parts whose data comes later and holds for longer or shorter than ONFI's."""
-    time = st.integers(1, 80_000)
-    return st.builds(replace, sdr, t_rea_ps=time, t_rhoh_ps=time, t_rloh_ps=time)
+@st.composite
+def modes_of_parts(draw):
+    """Any mode, with some of its times as a part may ask for them."""
+    times = draw(st.sampled_from(ALL))
+    names = [field.name for field in fields(times) if field.name != "mode"]
+    changes = draw(st.dictionaries(st.sampled_from(names), st.integers(1, 120_000), max_size=3))
+    try:
+        return replace(times, **changes)
+    except ValueError:
+        return times
 
 
-@settings(max_examples=400)
-@given(
-    times=st.sampled_from(ALL) | output_of_a_part(st.sampled_from(MODES[Interface.SDR])),
-    half_period=st.integers(250, 60_000),
-)
+@settings(max_examples=500)
+@given(times=modes_of_parts(), half_period=st.integers(250, 60_000))
 def test_counts_are_the_least_that_keep_every_rule(times, half_period):
     period = 2 * half_period
     choices = (1,) if times.interface is Interface.SDR else (1, 2, 4)
@@ -134,9 +142,8 @@ def test_counts_are_the_least_that_keep_every_rule(times, half_period):
             interface_timing(times, period)
         return
     timing = interface_timing(times, period)
-    kind, _, names = INTERFACES[times.interface]
+    kind, counts = INTERFACES[times.interface][0], all_counts(timing)
     assert (type(timing), timing.phases) == (kind, max(fitting))
-    counts = {name: getattr(timing, name) for name in (*COMMON, *names)}
     assert min(counts.values()) >= 1
     assert not broken(timing, counts)
     for name in counts:
@@ -146,6 +153,33 @@ def test_counts_are_the_least_that_keep_every_rule(times, half_period):
             if name in ("response", *WRITE, "read_postamble") and step == 2:
                 continue
             assert broken(timing, counts | {name: counts[name] - step}), (name, step)
+
+
+WHOLES = {
+    Interface.SDR: {"t_wc_ps": 200_000, "t_rc_ps": 200_000},
+    Interface.NV_DDR: {"t_cad_ps": 200_000, "t_ck_max_ps": 200_000},
+    Interface.NV_DDR2: {"t_wc_ps": 200_000},
+}
+"""Times of which others are a part."""
+LONG = [
+    pytest.param(modes[-1], field.name, id=f"{modes[-1].interface.value}-{field.name}")
+    for modes in MODES.values()
+    for field in fields(modes[-1])
+    if field.name != "mode"
+]
+
+
+@pytest.mark.parametrize(("times", "name"), LONG)
+def test_each_time_is_kept_where_it_is_the_longest(times, name):
+    for changes in ({}, WHOLES[times.interface]):
+        try:
+            asked = replace(times, **(changes | {name: 97_000}))
+        except ValueError:
+            continue
+        for period in (2_500, 5_000, 10_000, 50_000):
+            if any(is_in_window(asked, period, phases) for phases in (1, 2, 4)):
+                timing = interface_timing(asked, period)
+                assert not broken(timing, all_counts(timing)), period
 
 
 @given(times=st.sampled_from(ALL), half_period=st.integers(250, 60_000), phases=st.integers(0, 5))
@@ -186,6 +220,14 @@ def test_sdr_read_waits_until_its_data_is_captured():
     # Mode 1, 25 ns a clock. tREA 30 -> captured after 2 clocks, 50 ns. tRP and tRC would do with
     # one clock low and one high, but then RE# rises at 25 ns and data holds until 40 ns.
     assert counts_of(Interface.SDR, 1, 25_000, "read_low", "read_high", "response") == [2, 1, 2]
+
+
+def test_sdr_data_that_is_extended_beyond_the_rising_edge():
+    # Mode 5 but tREA 26 ns, 4 ns a clock: captured after 7 clocks, 28 ns. tREH 7 -> 2, tRP 10 -> 3
+    # make a cycle of 20 ns, and the data holds until 20 + tRLOH 5 = 25 ns; in 24 ns until 29.
+    times = replace(onfi_mode(Interface.SDR, 5), t_rea_ps=26_000)
+    timing = interface_timing(times, 4_000)
+    assert (timing.read_low, timing.read_high, timing.response) == (4, 2, 7)
 
 
 def test_nv_ddr_with_a_clk_of_two_clocks():
