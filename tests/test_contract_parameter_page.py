@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from amaranth.lib.data import Layout
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rtl.contract.bus_times import Interface
@@ -57,6 +57,7 @@ def test_a_real_page_has_a_good_crc():
     assert integrity_crc(real_page()[:254]) == 0x686E == crc_by_division(real_page()[:254])
 
 
+@settings(deadline=None)
 @given(st.binary(min_size=2, max_size=254))
 def test_crc_is_the_remainder_of_a_division(content):
     assert integrity_crc(content) == crc_by_division(content)
@@ -178,6 +179,7 @@ def test_bytes_of_a_page():
     assert raw == bytes(page) * 3
 
 
+@settings(deadline=None)
 @given(bit=st.integers(0, 8 * PAGE_BYTES - 1), first=st.booleans())
 def test_a_wrong_bit_sends_to_the_next_copy(bit, first):
     raw = bytearray(encode_parameter_pages(t_r_us=50, luns=2))

@@ -130,7 +130,7 @@ def modes_of_parts(draw):
         return times
 
 
-@settings(max_examples=500)
+@settings(max_examples=500, deadline=None)
 @given(times=modes_of_parts(), half_period=st.integers(250, 60_000))
 def test_counts_are_the_least_that_keep_every_rule(times, half_period):
     period = 2 * half_period
@@ -182,6 +182,7 @@ def test_each_time_is_kept_where_it_is_the_longest(times, name):
                 assert not broken(timing, all_counts(timing)), period
 
 
+@settings(deadline=None)
 @given(times=st.sampled_from(ALL), half_period=st.integers(250, 60_000), phases=st.integers(0, 5))
 def test_phases_of_the_phy_are_taken_or_refused(times, half_period, phases):
     allowed = (1,) if times.interface is Interface.SDR else (1, 2, 4)
