@@ -1,17 +1,35 @@
-"""Bytes in and out of the word memories of the simulated RTL, through cached VPI handles."""
+"""Bytes in and out of the word memories of the simulated RTL, by the simulator's own VPI.
 
+cocotb moves a wide value as text, a character a bit, which for whole pages costs more than anything
+else in Python does. The VPI has a binary form, so words go past cocotb: its functions are called in
+the simulator, which is this very process.
+"""
+
+import ctypes
+from functools import cache
 from typing import Any
+
+import numpy as np
 
 __all__ = ["WordMemory"]
 
-_NO_DELAY = 3  # cocotb's code for a write that takes effect at once
+# IEEE 1800-2017, annex K (vpi_user.h).
+_VECTOR_VALUE = 9  # vpiVectorVal
+_NO_DELAY = 1  # vpiNoDelay: a write takes effect at once
+_ELEMENT_BITS = 32  # of an element of a vector
+_ELEMENT = np.dtype([("a", "<u4"), ("b", "<u4")])  # s_vpi_vecval; a bit of b: neither 0 nor 1
+
+
+class _Value(ctypes.Structure):
+    """``s_vpi_value`` with its union as a pointer, all that a vector needs."""
+
+    _fields_ = (("format", ctypes.c_int32), ("vector", ctypes.c_void_p))
 
 
 class WordMemory:
     """A memory of ``width``-bit words; byte b is byte b of the little-endian concatenation.
 
-    Handles are looked up at first use and kept. A word moves as one binary string, which both
-    simulators take without a detour, and all words of a page are parts of one long string.
+    Handles are looked up at first use and kept.
 
     Parameters
     ----------
@@ -25,12 +43,15 @@ class WordMemory:
     """
 
     def __init__(self, memory: Any) -> None:
-        self._memory = memory._handle
-        self._words: list[Any] = [None] * len(memory)
+        self._path = memory._path
+        self._memory: int | None = None
+        self._words: list[int | None] = [None] * len(memory)
         self.width = len(memory[0])
         if self.width % 8:
-            raise ValueError(f"Words of {memory._path} must be whole bytes, not {self.width} bits")
+            raise ValueError(f"Words of {self._path} must be whole bytes, not {self.width} bits")
         self.word_bytes = self.width // 8
+        self._elements = -(-self.width // _ELEMENT_BITS)
+        self._is_padded = self.width % _ELEMENT_BITS != 0
 
     def __len__(self) -> int:
         return len(self._words)
@@ -43,33 +64,72 @@ class WordMemory:
         ValueError
             If a bit of them is not driven (X), or they lie beyond the memory.
         """
-        count = -(-length // self.word_bytes)
-        words = [word.get_signal_val_binstr() for word in self._handles(first, count)]
-        words.reverse()
-        bits = "".join(words)[-8 * length :]
-        try:
-            return int(bits, 2).to_bytes(length, "little")
-        except ValueError:
+        get = _vpi().vpi_get_value
+        size = self._elements * _ELEMENT.itemsize
+        value = _Value(_VECTOR_VALUE)
+        at = ctypes.byref(value)
+        words = []
+        for word in self._handles(first, -(-length // self.word_bytes)):
+            get(word, at)
+            words.append(ctypes.string_at(value.vector, size))
+        elements = np.frombuffer(b"".join(words), _ELEMENT)
+        if any(self._bytes(elements["b"])[:length]):
             raise ValueError(
                 f"{length} bytes from word {first} on must be driven, but have undefined bits"
-            ) from None
+            )
+        return self._bytes(elements["a"])[:length]
 
     def write(self, first: int, data: bytes) -> None:
         """Put ``data`` into whole words from ``first`` on; the last one is filled up with zeros."""
+        put = _vpi().vpi_put_value
         count = -(-len(data) // self.word_bytes)
-        width = self.width
-        bits = format(int.from_bytes(data, "little"), f"0{count * width}b")
-        end = len(bits)
+        elements = np.zeros((count, self._elements), _ELEMENT)
+        elements["a"] = self._numbers(data.ljust(count * self.word_bytes, b"\0"))
+        value = _Value(_VECTOR_VALUE, elements.ctypes.data)
+        at = ctypes.byref(value)
         for word in self._handles(first, count):
-            word.set_signal_val_binstr(_NO_DELAY, bits[end - width : end])
-            end -= width
+            put(word, at, None, _NO_DELAY)
+            value.vector += elements.strides[0]
+
+    def _bytes(self, numbers: Any) -> bytes:
+        """Bytes of whole words, from one number an element."""
+        raw = numbers.tobytes()
+        if self._is_padded:
+            lines = np.frombuffer(raw, np.uint8).reshape(-1, self._elements * 4)
+            raw = lines[:, : self.word_bytes].tobytes()
+        return bytes(raw)
+
+    def _numbers(self, data: bytes) -> Any:
+        """The reverse of :meth:`_bytes`, a row a word."""
+        lines = np.frombuffer(data, np.uint8).reshape(-1, self.word_bytes)
+        if self._is_padded:
+            lines = np.pad(lines, ((0, 0), (0, self._elements * 4 - self.word_bytes)))
+        return lines.view("<u4")
 
     def _handles(self, first: int, count: int) -> list[Any]:
         if not 0 <= first <= first + count <= len(self._words):
             raise ValueError(
                 f"Words must lie in 0 to {len(self._words) - 1}, not {first} to {first + count - 1}"
             )
+        if self._memory is None:
+            self._memory = _vpi().vpi_handle_by_name(self._path.encode(), None)
         for index in range(first, first + count):
             if self._words[index] is None:
-                self._words[index] = self._memory.get_handle_by_index(index)
+                self._words[index] = _vpi().vpi_handle_by_index(self._memory, index)
         return self._words[first : first + count]
+
+
+@cache
+def _vpi() -> ctypes.CDLL:
+    """The VPI's functions, which every simulator offers to what it has loaded."""
+    library = ctypes.CDLL(None)
+    handle, value = ctypes.c_void_p, ctypes.POINTER(_Value)
+    library.vpi_handle_by_name.argtypes = (ctypes.c_char_p, handle)
+    library.vpi_handle_by_name.restype = handle
+    library.vpi_handle_by_index.argtypes = (handle, ctypes.c_int32)
+    library.vpi_handle_by_index.restype = handle
+    library.vpi_get_value.argtypes = (handle, value)
+    library.vpi_get_value.restype = None
+    library.vpi_put_value.argtypes = (handle, value, ctypes.c_void_p, ctypes.c_int32)
+    library.vpi_put_value.restype = handle
+    return library

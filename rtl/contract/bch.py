@@ -132,10 +132,12 @@ class BchCode:
         """Parity of every chunk: ``uint8[n, chunk_bytes]`` in, ``uint8[n, parity_bytes]`` out."""
         chunks = self._bytes(chunks, "chunks", self.chunk_bytes)
         parity = np.empty((len(chunks), self.parity_bytes), dtype=np.uint8)
-        places = np.arange(self.chunk_bytes)
+        entries = self._table.reshape(-1, self._table.shape[-1])
+        first = 256 * np.arange(self.chunk_bytes)[:, np.newaxis]
         for start in range(0, len(chunks), _SLICE_CODEWORDS):
             part = slice(start, start + _SLICE_CODEWORDS)
-            words = np.bitwise_xor.reduce(self._table[places, chunks[part]], axis=1)
+            # Bytes before codewords: the reduction then runs over long rows, many times faster.
+            words = np.bitwise_xor.reduce(entries.take(first + chunks[part].T, axis=0), axis=0)
             parity[part] = words.view(np.uint8)[:, : self.parity_bytes]
         return parity
 
