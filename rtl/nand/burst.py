@@ -1,10 +1,19 @@
-"""Read bursts: the RE# pattern that asks a die for bytes, and the capture of what comes back."""
+"""Bursts: RE# asks a die for bytes and what comes back is captured; DQS hands bytes to a die."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
-from amaranth.lib import wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["ReadBurst", "ReadCapture"]
+__all__ = ["ReadBurst", "ReadCapture", "WriteBurst"]
+
+
+def strobe_pattern(left, phases):
+    """Strobe levels of the clock that moves the first of ``left`` bytes."""
+    if phases == 1:
+        return ~left[0]
+    if phases == 2:
+        return Const(0b01, 2)
+    return Mux(left == 2, 0b0001, 0b0101)
 
 
 class ReadBurst(wiring.Component):
@@ -21,12 +30,14 @@ class ReadBurst(wiring.Component):
     -------
     start : In(1)
         The clock in which the last command or address cycle is being latched.
-    is_status : In(1)
-        With ``start``: wait for tWHR rather than for tCCS.
+    is_status, is_output : In(1)
+        With ``start``: wait for tWHR rather than for tCCS; wait from CE# low, with no cycle before.
     length : In(16)
         With ``start``: bytes, even and not zero.
     re_n : Out(phases)
         Read enable, a register.
+    began : Out(1)
+        Strobe in the clock before the edge at which RE# falls.
     done : Out(1)
         Strobe in the clock before the edge at which RE# goes idle; CE# must rise at that edge.
     """
@@ -38,8 +49,10 @@ class ReadBurst(wiring.Component):
             {
                 "start": In(1),
                 "is_status": In(1),
+                "is_output": In(1),
                 "length": In(16),
                 "re_n": Out(phases, init=(1 << phases) - 1),
+                "began": Out(1),
                 "done": Out(1),
             }
         )
@@ -47,7 +60,8 @@ class ReadBurst(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         timing = self._timing
-        longest = max(timing.status_gap, timing.data_gap, timing.preamble, timing.postamble)
+        gaps = (timing.status_gap, timing.data_gap, timing.output_gap)
+        longest = max(*gaps, timing.preamble, timing.postamble)
         wait = Signal(range(longest))
         left = Signal(16)
         is_final = left <= self._phases
@@ -56,13 +70,17 @@ class ReadBurst(wiring.Component):
         with m.FSM():
             with m.State("IDLE"), m.If(self.start):
                 m.d.sync += left.eq(self.length)
-                m.d.sync += wait.eq(Mux(self.is_status, timing.status_gap, timing.data_gap) - 2)
+                gap = Mux(self.is_status, timing.status_gap, timing.data_gap)
+                if timing.part.extended is not None:
+                    gap = Mux(self.is_output, timing.output_gap, gap)
+                m.d.sync += wait.eq(gap - 2)
                 m.next = "GAP"
             with m.State("GAP"), m.If(wait == 0):
+                m.d.comb += self.began.eq(1)
                 m.d.sync += [self.re_n.eq(0), wait.eq(timing.preamble - 1)]
                 m.next = "PREAMBLE"
             with m.State("PREAMBLE"), m.If(wait == 0):
-                m.d.sync += self.re_n.eq(self._pattern(left))
+                m.d.sync += self.re_n.eq(strobe_pattern(left, self._phases))
                 m.next = "DATA"
             with m.State("DATA"):
                 m.d.sync += left.eq(left - self._phases)
@@ -70,20 +88,12 @@ class ReadBurst(wiring.Component):
                     m.d.sync += [self.re_n.eq(0), wait.eq(timing.postamble - 1)]
                     m.next = "POSTAMBLE"
                 with m.Else():
-                    m.d.sync += self.re_n.eq(self._pattern(left - self._phases))
+                    m.d.sync += self.re_n.eq(strobe_pattern(left - self._phases, self._phases))
             with m.State("POSTAMBLE"), m.If(wait == 0):
                 m.d.comb += self.done.eq(1)
                 m.d.sync += self.re_n.eq(~Const(0, self._phases))
                 m.next = "IDLE"
         return m
-
-    def _pattern(self, left):
-        """RE# levels of the clock that asks for the first of ``left`` bytes."""
-        if self._phases == 1:
-            return ~left[0]
-        if self._phases == 2:
-            return Const(0b01, 2)
-        return Mux(left == 2, 0b0001, 0b0101)
 
 
 class ReadCapture(wiring.Component):
@@ -141,4 +151,88 @@ class ReadCapture(wiring.Component):
                     self.last.eq(left <= self._phases),
                     left.eq(Mux(left <= self._phases, 0, left - self._phases)),
                 ]
+        return m
+
+
+class WriteBurst(wiring.Component):
+    """Drives DQS and DQ through one burst that never pauses: gap, preamble, data, postamble.
+
+    Parameters
+    ----------
+    timing : BusTiming
+        Lengths of the gaps, ``write_preamble`` and ``write_postamble``; of an extended part.
+    phases : int
+        Transfers a clock: 1 or 2.
+
+    Members
+    -------
+    start : In(1)
+        The clock in which the last address cycle is being latched.
+    is_more : In(1)
+        With ``start``: wait for tCCS (after 85h) rather than for tADL.
+    length : In(16)
+        With ``start``: bytes, even and not zero.
+    data : In(stream.Signature(8 * phases))
+        Bytes, phase 0 in the low bits. The preamble waits for the first word; from then on a word
+        must be there in each clock in which ``data`` is ready.
+    dq_o, dq_oe, dqs_o, dqs_oe : Out
+        As in :class:`PhySignature`; registers. DQ is driven with the data only.
+    done : Out(1)
+        Strobe in the clock before the edge at which DQS is released.
+    """
+
+    def __init__(self, timing, phases=2):
+        self._timing = timing
+        self._phases = phases
+        super().__init__(
+            {
+                "start": In(1),
+                "is_more": In(1),
+                "length": In(16),
+                "data": In(stream.Signature(8 * phases)),
+                "dq_o": Out(8 * phases),
+                "dq_oe": Out(1),
+                "dqs_o": Out(phases),
+                "dqs_oe": Out(1),
+                "done": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        timing = self._timing
+        gaps = (timing.load_gap, timing.load_more_gap)
+        wait = Signal(range(max(*gaps, timing.write_preamble, timing.write_postamble)))
+        left = Signal(16)
+        with m.If(wait != 0):
+            m.d.sync += wait.eq(wait - 1)
+        with m.If(self.data.ready):
+            m.d.sync += [
+                self.dq_o.eq(self.data.payload),
+                self.dq_oe.eq(1),
+                self.dqs_o.eq(strobe_pattern(left, self._phases)),
+                left.eq(left - self._phases),
+            ]
+        with m.FSM():
+            with m.State("IDLE"), m.If(self.start):
+                m.d.sync += left.eq(self.length)
+                m.d.sync += wait.eq(Mux(self.is_more, timing.load_more_gap, timing.load_gap) - 2)
+                m.next = "GAP"
+            with m.State("GAP"), m.If((wait == 0) & self.data.valid):
+                m.d.sync += [self.dqs_oe.eq(1), wait.eq(timing.write_preamble - 1)]
+                m.next = "PREAMBLE"
+            with m.State("PREAMBLE"), m.If(wait == 0):
+                m.d.comb += self.data.ready.eq(1)
+                m.next = "DATA"
+            with m.State("DATA"):
+                with m.If(left != 0):
+                    m.d.comb += self.data.ready.eq(1)
+                with m.Else():
+                    m.d.sync += [self.dq_oe.eq(0), self.dqs_o.eq(0)]
+                    m.d.sync += wait.eq(timing.write_postamble - 1)
+                    m.next = "POSTAMBLE"
+            with m.State("POSTAMBLE"), m.If(wait == 0):
+                m.d.comb += self.done.eq(1)
+                m.d.sync += self.dqs_oe.eq(0)
+                m.next = "IDLE"
         return m

@@ -33,6 +33,10 @@ class PhySignature(Signature):
         ``ce_n`` rises, which requests no data.
     dq_o, dq_oe : Out
         Bytes to the die, ``phases`` of them, phase 0 in the low bits; driven while ``dq_oe``.
+    dqs_o, dqs_oe : Out
+        Data strobe to the die, one level a phase, driven while ``dqs_oe``. A data-in burst is a
+        preamble of zeros, then the pattern of a read burst's ``re_n`` with a byte of ``dq_o`` in
+        each phase, then a postamble of zeros; the latch enables are low and WE# is high.
     dq_i : In(8 * phases)
         Bytes from the die, phase 0 in the low bits.
     dqs_i : In(phases)
@@ -61,6 +65,8 @@ class PhySignature(Signature):
                 "re_n": Out(phases, init=(1 << phases) - 1),
                 "dq_o": Out(8 * phases),
                 "dq_oe": Out(1),
+                "dqs_o": Out(phases),
+                "dqs_oe": Out(1),
                 "dq_i": In(8 * phases),
                 "dqs_i": In(phases),
                 "die_oe": In(ways),

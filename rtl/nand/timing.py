@@ -87,6 +87,35 @@ class BusTiming:
         )
 
     @property
+    def output_gap(self):
+        """CE# low to RE# falling, where nothing is chosen: tCS, and all of tWHR and tRR."""
+        return max(
+            2,
+            *(self._cycles(time) for time in (self.part.t_cs_ps, self.part.t_whr_ps)),
+            self._cycles(self.part.t_rr_ps),
+        )
+
+    @property
+    def load_gap(self):
+        """WE# rising edge of the last address cycle to DQS driven: tADL."""
+        return max(self._cycles(self.part.extended.t_adl_ps), self.high + 1)
+
+    @property
+    def load_more_gap(self):
+        """The same after 85h: tCCS."""
+        return max(self._cycles(self.part.t_ccs_ps), self.high + 1)
+
+    @property
+    def write_preamble(self):
+        """DQS low before the first data edge: tWPRE."""
+        return self._cycles(self.part.extended.t_wpre_ps)
+
+    @property
+    def write_postamble(self):
+        """DQS low after the clock of the last data edge: tWPST."""
+        return self._cycles(self.part.extended.t_wpst_ps)
+
+    @property
     def turn(self):
         """CE# high after a burst before the bus counts as idle: the rest of tRHW.
 
