@@ -19,6 +19,12 @@ ELSEWHERE = {
     "firmware.uncorrectable": "test_firmware_sampling:"
     "test_uncorrectable_page_fails_all_who_wait_for_it_and_is_read_again_later",
     "channel.bad_commands": "test_rtl_nand_unit:test_each_kind_of_bad_command_is_refused_alone",
+    # Nothing is written to the flash.
+    "channel.programs": "test_rtl_nand_controller_operations:test_counters_of_programs_and_erases",
+    "channel.erases": "test_rtl_nand_controller_operations:test_counters_of_programs_and_erases",
+    "channel.failed": "test_rtl_nand_controller_operations:test_status_decides_the_end",
+    "channel.timeouts": "test_rtl_nand_controller_order:"
+    "test_a_lun_that_hangs_is_given_up_until_a_reset",
     "gather.bad_descriptors": "test_rtl_gather:test_refused_descriptor_does_not_stop_the_next",
     # It takes more than 126 segments of at least 4 KiB: half a megabyte of ids.
     "firmware.list_pages": "test_firmware_sampling:"

@@ -226,3 +226,11 @@ class ChannelCounters(data.Struct):
     """Times a ready LUN began to wait for a landing slot on an otherwise idle bus."""
     clock_stops: 32
     """Edges before which the clock had been stopped."""
+    programs: 32
+    """Pages, queued or cached ones included, whose program was confirmed on the bus."""
+    erases: 32
+    """Blocks, queued ones included, whose erase was confirmed on the bus."""
+    failed: 32
+    """Commands that ended with ``FAILED`` or ``PREVIOUS_FAILED``."""
+    timeouts: 32
+    """Commands that ended with ``TIMEOUT``."""

@@ -65,6 +65,20 @@ class OperationSteps:
         """The command is not complete on the bus: only this LUN's next command may follow."""
         return self.data_in and self.confirm is None and not self.is_busy
 
+    @property
+    def programs(self):
+        """It has a page programmed."""
+        return self.data_in and self.confirm is not None
+
+    @property
+    def queues_plane(self):
+        """It makes sense on a part of several planes only: another plane's operation follows."""
+        return self.confirm in (
+            Opcode.READ_MULTI_PLANE,
+            Opcode.PROGRAM_MULTI_PLANE,
+            Opcode.BLOCK_ERASE_MULTI_PLANE,
+        )
+
 
 def _read(confirm, finish):
     page = AddressCycles.PAGE

@@ -12,18 +12,23 @@ __all__ = ["BusArbiter"]
 class BusArbiter(wiring.Component):
     """Chooses the next bus operation; combinational but for who was served last in each class.
 
-    Reads come first (they set a die to work), then polls, then transfers. Within a class the first
-    candidate after the LUN served last is next, and after reset LUN 0 is.
+    Reads, and all else that is issued, come first (they set a die to work), then polls, then
+    transfers. Commands that end without the bus come before all, as they cost it nothing. Within a
+    class the first candidate after the LUN served last is next, and after reset LUN 0 is.
 
     Parameters
     ----------
     luns : int
         LUNs of the channel, over all ways.
+    has_completions : bool
+        There are commands that end without the bus.
 
     Members
     -------
     reads, polls, transfers : In(luns)
         Candidates.
+    completions : In(luns)
+        Candidates too, if ``has_completions``.
     serve : In(1)
         The choice is carried out in this clock.
     valid : Out(1)
@@ -36,10 +41,12 @@ class BusArbiter(wiring.Component):
         So have other classes.
     """
 
-    def __init__(self, luns):
+    def __init__(self, luns, *, has_completions=False):
         self._luns = luns
+        self._has_completions = has_completions
         super().__init__(
-            {
+            ({"completions": In(luns)} if has_completions else {})
+            | {
                 "reads": In(luns),
                 "polls": In(luns),
                 "transfers": In(luns),
@@ -54,8 +61,9 @@ class BusArbiter(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        classes = {
-            BusOperationKind.READ: self.reads,
+        completions = {BusOperationKind.COMPLETE: self.completions} if self._has_completions else {}
+        classes = completions | {
+            BusOperationKind.ISSUE: self.reads,
             BusOperationKind.POLL: self.polls,
             BusOperationKind.TRANSFER: self.transfers,
         }

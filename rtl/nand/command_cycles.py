@@ -1,34 +1,112 @@
 """Command and address cycles of one bus operation."""
 
-from amaranth.hdl import Module, Mux, Signal
+from dataclasses import replace
+
+from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
+from rtl.contract.channel import ChannelOperation
 from rtl.contract.onfi import COLUMN_CYCLES, ROW_CYCLES, Opcode
+from rtl.contract.operations import OPERATIONS, AddressCycles, OperationSteps
 
 __all__ = ["BusOperation", "BusOperationKind", "CommandCycles"]
 
-FIRST_ROW = 1 + COLUMN_CYCLES
-LAST_ADDRESS = FIRST_ROW + ROW_CYCLES - 1
+FIRST_COLUMN = 1
+FIRST_ROW = FIRST_COLUMN + COLUMN_CYCLES
+CONFIRM = FIRST_ROW + ROW_CYCLES
+"""Cycles are numbered as those of a page command: 0 is the first command cycle."""
+
+ADDRESS_RANGES = {
+    AddressCycles.NONE: (CONFIRM, 0),
+    AddressCycles.ONE: (FIRST_ROW, FIRST_ROW),
+    AddressCycles.COLUMN: (FIRST_COLUMN, FIRST_ROW - 1),
+    AddressCycles.ROW: (FIRST_ROW, CONFIRM - 1),
+    AddressCycles.PAGE: (FIRST_COLUMN, CONFIRM - 1),
+}
+"""First and last address cycle; without any, the confirm cycle follows cycle 0."""
 
 
 class BusOperationKind(enum.IntEnum, shape=2):
     """What the bus does between two decisions."""
 
-    READ = 0
-    """00h, column, row, 30h."""
+    ISSUE = 0
+    """The cycles of a command's operation, with its data if that goes to the die."""
     POLL = 1
     """78h, row, then a burst of two status bytes."""
     TRANSFER = 2
-    """05h, column, row, E0h, then a burst of data."""
+    """05h (06h on a part of several planes), column, row, E0h, then a burst of data; or the burst
+    alone, for an operation whose data comes without a choice.
+    """
+    COMPLETE = 3
+    """Nothing: a command ends that has no use for the bus any more."""
 
 
 class BusOperation(data.Struct):
     """One bus operation; ``row`` is as on the bus, with the LUN's bits on top."""
 
     kind: BusOperationKind
+    operation: ChannelOperation
     row: 8 * ROW_CYCLES
     column: 8 * COLUMN_CYCLES
+
+
+class CycleSteps(data.Struct):
+    """Cycles of one bus operation: a row of the table."""
+
+    first: 8
+    following: range(CONFIRM + 1)
+    """Cycle after the first."""
+    last_address: range(CONFIRM)
+    last: range(CONFIRM + 1)
+    data_in: 1
+    has_confirm: 1
+    confirm: 8
+
+
+def cycle_steps(steps):
+    """Row of the table for an operation, as a constant."""
+    following, last_address = ADDRESS_RANGES[steps.address]
+    return CycleSteps.const(
+        {
+            "first": steps.first,
+            "following": following,
+            "last_address": last_address,
+            "last": CONFIRM if steps.confirm is not None or steps.data_in else last_address,
+            "data_in": steps.data_in,
+            "has_confirm": steps.confirm is not None,
+            "confirm": steps.confirm or 0,
+        }
+    )
+
+
+POLL = OperationSteps(first=Opcode.READ_STATUS_ENHANCED, address=AddressCycles.ROW)
+"""Cycles of a status poll."""
+
+
+def choice(part):
+    """Cycles that choose a LUN's data for output, of the form that the part takes."""
+    is_plain = part.planes == 1
+    return OperationSteps(
+        first=Opcode.CHANGE_READ_COLUMN_ENHANCED if is_plain else Opcode.CHANGE_READ_COLUMN_PLANE,
+        address=AddressCycles.PAGE,
+        confirm=Opcode.CHANGE_READ_COLUMN_CONFIRM,
+    )
+
+
+def issued(part):
+    """Cycles of the operations that a part may be given, by operation.
+
+    Where LUNs share a way, a command without an address goes to the LUN that was addressed last,
+    so its row is put before it, with 78h, whose answer nobody reads.
+    """
+    if part.extended is None:
+        return {ChannelOperation.READ: OPERATIONS[ChannelOperation.READ]}
+    found = {code: steps for code, steps in OPERATIONS.items() if steps.first is not None}
+    for code, steps in found.items():
+        if part.luns > 1 and steps.address is AddressCycles.NONE and not steps.is_target:
+            found[code] = replace(POLL, confirm=steps.first)
+    return found
 
 
 class CommandCycles(wiring.Component):
@@ -43,10 +121,14 @@ class CommandCycles(wiring.Component):
         latched   _________________...-______   the last cycle's byte is being latched
         done      _________________...___-___   tail clocks after the last rising WE#
 
+    Data that goes to the die is somebody else's to drive: after the address the latch enables and
+    DQ are released until ``loaded``, and the confirm cycle, if there is one, follows at once.
+
     Parameters
     ----------
     timing : BusTiming
-        Lengths of ``setup``, ``low``, ``high`` and ``tail``.
+        Lengths of ``setup``, ``low``, ``high`` and ``tail``; its part says which operations there
+        are beyond the read.
     phases : int
         Transfers a clock; bytes go out in the low bits of ``dq_o``.
 
@@ -56,7 +138,11 @@ class CommandCycles(wiring.Component):
         Begin ``operation`` (which must stay) in the next clock. Only while nothing is under way.
     began, latched, done : Out(1)
         Strobes in the clock before the edge at which WE# first falls; at which the die latches the
-        last cycle; and at which CE# may rise.
+        last cycle, or has taken all data if no cycle follows it; and at which CE# may rise.
+    load : Out(1)
+        Strobe in the clock in which the last address cycle before data is being latched.
+    loaded : In(1)
+        Strobe: WE# may fall at the next edge, the data is with the die.
     cle, ale, we_n, dq_o, dq_oe : Out
         As in :class:`PhySignature`.
     """
@@ -70,6 +156,8 @@ class CommandCycles(wiring.Component):
                 "began": Out(1),
                 "latched": Out(1),
                 "done": Out(1),
+                "load": Out(1),
+                "loaded": In(1),
                 "cle": Out(1),
                 "ale": Out(1),
                 "we_n": Out(1, init=1),
@@ -83,16 +171,20 @@ class CommandCycles(wiring.Component):
         timing = self._timing
         longest = max(timing.setup, timing.low, timing.high, timing.tail)
         wait = Signal(range(longest))
-        index = Signal(range(LAST_ADDRESS + 2))
-        is_poll = Signal()
+        index = Signal(range(CONFIRM + 1))
+        steps = self._look_up(m)
         is_last = Signal()
         rose = Signal()
         m.d.comb += [
-            is_poll.eq(self.operation.kind == BusOperationKind.POLL),
-            is_last.eq(index == Mux(is_poll, LAST_ADDRESS, LAST_ADDRESS + 1)),
+            is_last.eq(index == steps.last),
             self.latched.eq(rose & is_last),
         ]
         m.d.sync += rose.eq(0)
+        is_extended = timing.part.extended is not None
+        is_loading = Signal()
+        if is_extended:
+            m.d.comb += is_loading.eq(steps.data_in & (index == steps.last_address))
+            m.d.comb += self.load.eq(rose & is_loading)
         with m.If(wait != 0):
             m.d.sync += wait.eq(wait - 1)
         with m.FSM():
@@ -101,7 +193,7 @@ class CommandCycles(wiring.Component):
                 m.next = "SETUP"
             with m.State("SETUP"), m.If(wait == 0):
                 m.d.comb += self.began.eq(1)
-                self._present(m, index)
+                self._present(m, steps, index)
                 m.d.sync += [self.we_n.eq(0), self.dq_oe.eq(1), wait.eq(timing.low - 1)]
                 m.next = "LOW"
             with m.State("LOW"), m.If(wait == 0):
@@ -113,30 +205,60 @@ class CommandCycles(wiring.Component):
                     m.d.comb += self.done.eq(1)
                     m.d.sync += [self.cle.eq(0), self.ale.eq(0), self.dq_oe.eq(0)]
                     m.next = "IDLE"
+                if is_extended:
+                    with m.Elif(is_loading):
+                        m.d.sync += [self.cle.eq(0), self.ale.eq(0), self.dq_oe.eq(0)]
+                        m.next = "LOAD"
                 with m.Else():
                     following = Signal.like(index)
-                    m.d.comb += following.eq(Mux(is_poll & (index == 0), FIRST_ROW, index + 1))
-                    self._present(m, following)
+                    m.d.comb += following.eq(
+                        Mux(
+                            index == 0,
+                            steps.following,
+                            Mux(index == steps.last_address, CONFIRM, index + 1),
+                        )
+                    )
+                    self._present(m, steps, following)
                     m.d.sync += [index.eq(following), self.we_n.eq(0), wait.eq(timing.low - 1)]
                     m.next = "LOW"
+            if is_extended:
+                with m.State("LOAD"), m.If(self.loaded):
+                    m.d.sync += index.eq(CONFIRM)
+                    with m.If(steps.has_confirm):
+                        self._present(m, steps, Const(CONFIRM))
+                        m.d.sync += [self.we_n.eq(0), self.dq_oe.eq(1), wait.eq(timing.low - 1)]
+                        m.next = "LOW"
+                    with m.Else():
+                        m.d.sync += [rose.eq(1), wait.eq(timing.tail - 1)]
+                        m.next = "HIGH"
         return m
 
-    def _present(self, m, index):
+    def _look_up(self, m):
+        """Steps of ``operation``."""
+        part = self._timing.part
+        operations = issued(part)
+        steps = Signal(CycleSteps)
+        with m.Switch(self.operation.kind):
+            with m.Case(BusOperationKind.POLL):
+                m.d.comb += steps.eq(cycle_steps(POLL))
+            with m.Case(BusOperationKind.TRANSFER):
+                m.d.comb += steps.eq(cycle_steps(choice(part)))
+            with m.Default(), m.Switch(self.operation.operation):
+                *others, last = operations
+                for code in others:
+                    with m.Case(code):
+                        m.d.comb += steps.eq(cycle_steps(operations[code]))
+                with m.Default():
+                    m.d.comb += steps.eq(cycle_steps(operations[last]))
+        return steps
+
+    def _present(self, m, steps, index):
         """Drive the byte of cycle ``index``, and its latch enable, from the next edge on."""
-        kind = self.operation.kind
         with m.Switch(index):
             with m.Case(0):
-                first = Signal(8)
-                with m.Switch(kind):
-                    with m.Case(BusOperationKind.POLL):
-                        m.d.comb += first.eq(Opcode.READ_STATUS_ENHANCED)
-                    with m.Case(BusOperationKind.TRANSFER):
-                        m.d.comb += first.eq(Opcode.CHANGE_READ_COLUMN_ENHANCED)
-                    with m.Default():
-                        m.d.comb += first.eq(Opcode.READ)
-                m.d.sync += [self.dq_o.eq(first), self.cle.eq(1), self.ale.eq(0)]
+                m.d.sync += [self.dq_o.eq(steps.first), self.cle.eq(1), self.ale.eq(0)]
             for byte in range(COLUMN_CYCLES):
-                with m.Case(1 + byte):
+                with m.Case(FIRST_COLUMN + byte):
                     m.d.sync += self.dq_o.eq(self.operation.column.word_select(byte, 8))
                     m.d.sync += [self.cle.eq(0), self.ale.eq(1)]
             for byte in range(ROW_CYCLES):
@@ -144,9 +266,4 @@ class CommandCycles(wiring.Component):
                     m.d.sync += self.dq_o.eq(self.operation.row.word_select(byte, 8))
                     m.d.sync += [self.cle.eq(0), self.ale.eq(1)]
             with m.Default():
-                confirm = Mux(
-                    kind == BusOperationKind.READ,
-                    Opcode.READ_CONFIRM,
-                    Opcode.CHANGE_READ_COLUMN_CONFIRM,
-                )
-                m.d.sync += [self.dq_o.eq(confirm), self.cle.eq(1), self.ale.eq(0)]
+                m.d.sync += [self.dq_o.eq(steps.confirm), self.cle.eq(1), self.ale.eq(0)]

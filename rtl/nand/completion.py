@@ -1,11 +1,10 @@
-"""The record of the transfer under way, and the stream of completions."""
+"""The record of the command that is ending, and the stream of completions."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.contract.channel import STAMP_BITS, ChannelCompletion, ChannelStatus
-from rtl.nand.lun_table import CommandContext, IssueStamps
 
 __all__ = ["CompletionRecord"]
 
@@ -13,15 +12,17 @@ __all__ = ["CompletionRecord"]
 class CompletionRecord(wiring.Component):
     """Gathers the stamps of one transfer and completes it; refused commands take their turn after.
 
-    A completion is offered in the clock after its last word was handed over.
+    A completion is offered in the clock after its last word was handed over, or at once if there is
+    no transfer.
 
     Members
     -------
     now : In(48)
         Number of the edge that ends this clock.
     start : In(1)
-        Strobe, while not ``busy``: a transfer was decided; the members below are its command's.
-    context, stamps, ready_edge, poll_count, slot : In
+        Strobe, while not ``busy``: a transfer, or an end without one, was decided.
+    opening, is_whole : In
+        With ``start``: the completion as far as it is known; without a transfer it is whole.
     began, ended : In(1)
         Strobes: its 05h is on the bus from the next edge on; its last word is being handed over.
     refused_valid, refused_taken, refused_tag, refused_edge
@@ -33,11 +34,8 @@ class CompletionRecord(wiring.Component):
 
     now: In(STAMP_BITS)
     start: In(1)
-    context: In(CommandContext)
-    stamps: In(IssueStamps)
-    ready_edge: In(STAMP_BITS)
-    poll_count: In(16)
-    slot: In(8)
+    opening: In(ChannelCompletion)
+    is_whole: In(1)
     began: In(1)
     ended: In(1)
     refused_valid: In(1)
@@ -54,17 +52,7 @@ class CompletionRecord(wiring.Component):
         # A refused command that has been offered stays on the stream until it is taken.
         refused_first = Signal()
         with m.If(self.start):
-            m.d.sync += [
-                self.busy.eq(1),
-                record.tag.eq(self.context.tag),
-                record.status.eq(ChannelStatus.OK),
-                record.slot.eq(self.slot),
-                record.accepted.eq(self.context.accepted),
-                record.command.eq(self.stamps.command),
-                record.issued.eq(self.stamps.issued),
-                record.ready.eq(self.ready_edge),
-                record.polls.eq(self.poll_count),
-            ]
+            m.d.sync += [self.busy.eq(1), record.eq(self.opening), has_ended.eq(self.is_whole)]
         with m.If(self.began):
             m.d.sync += record.transfer.eq(self.now)
         with m.If(self.ended):

@@ -9,14 +9,20 @@ from rtl.contract.channel import (
     ChannelCommand,
     ChannelCompletion,
     ChannelCounters,
+    ChannelOperation,
+    ChannelStatus,
 )
-from rtl.contract.onfi import COLUMN_CYCLES, ROW_CYCLES, StatusBit, row_bits
+from rtl.contract.nand_part import cycles
+from rtl.contract.onfi import COLUMN_CYCLES, ROW_CYCLES, Opcode, StatusBit, row_bits
 from rtl.nand.arbiter import BusArbiter
 from rtl.nand.command_cycles import BusOperationKind
 from rtl.nand.completion import CompletionRecord
 from rtl.nand.counters import EventCounters
 from rtl.nand.lun_table import LunTable
+from rtl.nand.operation_sets import is_any
+from rtl.nand.operation_table import OperationTable
 from rtl.nand.phy import PhySignature
+from rtl.nand.reservation import BusReservation
 from rtl.nand.sequencer import BusSequencer
 from rtl.nand.timing import BusTiming
 
@@ -31,7 +37,7 @@ def data_word(phases, slots):
 
 
 class FlashChannelController(wiring.Component):
-    """Reads pages from the dies of one channel, each die sensing while others use the bus.
+    """Executes commands on the dies of one channel, each die working while others use the bus.
 
     One state machine owns the bus and decides when it is idle: first the 00h-30h of a LUN with a
     command and nothing to do, then a status poll that is due, then the transfer of a ready LUN if
@@ -44,6 +50,12 @@ class FlashChannelController(wiring.Component):
     Stamps are edge numbers; ``command`` and ``transfer`` are the edges from which 00h and 05h are
     on the bus, ``issued`` the later edge at which the die samples the rising WE# of 30h.
 
+    A part with times beyond the plain read gets all of ``rtl.contract.operations``. What is issued
+    is of the first class, with its data if that goes to the die; a status byte that is asked for
+    is of the second. A command that needs the bus no more completes at the next decision, before
+    all others. After an operation that ``keeps_bus`` only its LUN is served until that has begun
+    its next command; one about the whole way is exempt, or it might wait for ever.
+
     Parameters
     ----------
     part : NandPart
@@ -55,7 +67,10 @@ class FlashChannelController(wiring.Component):
     phases : int
         Bytes a clock on the bus: 1, 2 or 4.
     slots : int
-        Landing slots.
+        Landing slots, and launch slots.
+    watchdog_ps : int or None
+        A LUN that is busy for so long after a command's last cycle is given up, see
+        :class:`OperationStates`; None is never.
 
     Members
     -------
@@ -70,6 +85,11 @@ class FlashChannelController(wiring.Component):
         Free landing slots; the lowest is used.
     landing_take : Out(slots)
         Strobe: the slot is taken by the transfer that was decided in this clock.
+    launch_start, launch_slot : Out
+        Strobe: the bytes of this launch slot will be taken from ``launch``; of an extended part, as
+        is ``launch``.
+    launch : In(stream.Signature(8 * phases))
+        Data that goes to the die, as :class:`WriteBurst` takes it.
     phy : Out(PhySignature)
     quiet : Out(1)
         No edge before ``wake_edge`` would change anything while the inputs stay.
@@ -80,10 +100,11 @@ class FlashChannelController(wiring.Component):
     Raises
     ------
     TypeError, ValueError
-        For a period, ways, phases or slots out of range, or a part whose pages cannot be addressed.
+        For a period, ways, phases, slots or watchdog out of range, or a part whose pages cannot be
+        addressed.
     """
 
-    def __init__(self, part, *, period_ps, ways, phases=2, slots=2):
+    def __init__(self, part, *, period_ps, ways, phases=2, slots=2, watchdog_ps=None):
         if not isinstance(slots, int) or not 1 <= slots <= 256:
             raise ValueError(f"Slots must be an integer from 1 to 256, not {slots!r}")
         if part.luns > 256 or row_bits(part) + (part.luns - 1).bit_length() > 8 * ROW_CYCLES:
@@ -95,13 +116,26 @@ class FlashChannelController(wiring.Component):
             raise ValueError(
                 f"A page must be at most {1 << 8 * COLUMN_CYCLES} bytes, not {part.raw_page_bytes}"
             )
+        self._is_extended = part.extended is not None
+        if self._is_extended and phases == 4:
+            raise ValueError("Phases must be 1 or 2 for a part that takes data, not 4")
+        if watchdog_ps is not None:
+            self._check_watchdog(part, watchdog_ps)
+            watchdog_ps = cycles(watchdog_ps, period_ps)
         self._part = part
         self._timing = BusTiming(part, period_ps)
         self._ways = ways
         self._phases = phases
         self._slots = slots
+        self._watchdog = watchdog_ps
+        launch = {
+            "launch_start": Out(1),
+            "launch_slot": Out(range(max(2, slots))),
+            "launch": In(stream.Signature(8 * phases)),
+        }
         super().__init__(
-            {
+            (launch if self._is_extended else {})
+            | {
                 "now": In(STAMP_BITS),
                 "commands": In(stream.Signature(ChannelCommand)),
                 "data": Out(stream.Signature(data_word(phases, slots), always_ready=True)),
@@ -115,10 +149,22 @@ class FlashChannelController(wiring.Component):
             }
         )
 
+    @staticmethod
+    def _check_watchdog(part, watchdog_ps):
+        if part.extended is None:
+            raise ValueError("A watchdog needs a part with extended times, not one of plain reads")
+        if not isinstance(watchdog_ps, int) or watchdog_ps <= part.poll_first_ps:
+            raise ValueError(
+                "Watchdog must be an integer of picoseconds above poll_first_ps "
+                f"({part.poll_first_ps}), not {watchdog_ps!r}"
+            )
+
     def elaborate(self, platform):
         m = Module()
-        m.submodules.table = table = LunTable(self._part, self._timing, self._ways)
-        m.submodules.arbiter = arbiter = BusArbiter(self._ways * self._part.luns)
+        m.submodules.table = table = self._make_table()
+        m.submodules.arbiter = arbiter = BusArbiter(
+            self._ways * self._part.luns, has_completions=self._is_extended
+        )
         m.submodules.bus = bus = BusSequencer(self._timing, self._ways, self._phases)
         m.submodules.record = record = CompletionRecord()
         m.submodules.events = events = EventCounters()
@@ -131,6 +177,8 @@ class FlashChannelController(wiring.Component):
         self._decide(m, table, arbiter, bus, record, kind)
         self._follow(m, table, bus, record, kind)
         self._transfer(m, table, bus, record, kind)
+        if self._is_extended:
+            self._extend(m, table, arbiter, bus, record, events)
         is_blocked = Signal()
         was_blocked = Signal()
         m.d.comb += is_blocked.eq(
@@ -152,6 +200,13 @@ class FlashChannelController(wiring.Component):
         self._count(m, table, arbiter, bus, record, events)
         m.d.comb += events.strobes.landing_full.eq(is_blocked & ~was_blocked)
         return m
+
+    def _make_table(self):
+        if not self._is_extended:
+            return LunTable(self._part, self._timing, self._ways)
+        return OperationTable(
+            self._part, self._timing, self._ways, slots=self._slots, watchdog=self._watchdog
+        )
 
     def _decide(self, m, table, arbiter, bus, record, kind):
         """Give the idle bus to a LUN, and remember to whom."""
@@ -175,6 +230,50 @@ class FlashChannelController(wiring.Component):
             m.d.comb += table.poll.eq(arbiter.kind == BusOperationKind.POLL)
             m.d.comb += table.take.eq(arbiter.kind == BusOperationKind.TRANSFER)
 
+    def _extend(self, m, table, arbiter, bus, record, events):
+        """Operations beyond the plain read: more to issue, data to the die, ends without bursts."""
+        m.submodules.reservation = reservation = BusReservation(self._ways * self._part.luns)
+        operation = Signal(ChannelOperation)
+        loads, ends = Signal(), Signal()
+        with m.If(bus.start):
+            m.d.sync += operation.eq(table.order.operation)
+        wiring.connect(m, wiring.flipped(self.launch), bus.launch)
+        m.d.comb += [
+            bus.operation.operation.eq(table.order.operation),
+            loads.eq(is_any(table.order.operation, lambda steps: steps.data_in)),
+            self.launch_start.eq(bus.start & loads & (arbiter.kind == BusOperationKind.ISSUE)),
+            self.launch_slot.eq(table.order.slot),
+            table.is_busy.eq(is_any(operation, lambda steps: steps.is_busy)),
+            table.status_byte.eq(bus.word[:8]),
+            reservation.keep.eq(table.issue & is_any(operation, lambda steps: steps.keeps_bus)),
+            reservation.current.eq(table.current),
+            reservation.begin.eq(bus.start),
+            reservation.index.eq(table.index),
+            reservation.targets.eq(table.targets),
+            arbiter.reads.eq(table.reads & reservation.allowed),
+            arbiter.polls.eq(table.polls & reservation.allowed),
+            ends.eq(bus.idle & arbiter.valid & (arbiter.kind == BusOperationKind.COMPLETE)),
+            record.is_whole.eq(ends),
+        ]
+        with m.If(self.landing_ready.any() & ~record.busy):
+            m.d.comb += arbiter.transfers.eq(table.transfers & reservation.allowed)
+        with m.If(~record.busy):
+            m.d.comb += arbiter.completions.eq(table.completions)
+        with m.If(ends):
+            m.d.comb += [bus.start.eq(0), table.take.eq(1)]
+        status = table.opening.status
+        erases = is_any(operation, lambda steps: steps.first is Opcode.BLOCK_ERASE)
+        m.d.comb += [
+            events.strobes.programs.eq(
+                table.issue & is_any(operation, lambda steps: steps.programs)
+            ),
+            events.strobes.erases.eq(table.issue & erases),
+            events.strobes.failed.eq(
+                ends & status.matches(ChannelStatus.FAILED, ChannelStatus.PREVIOUS_FAILED)
+            ),
+            events.strobes.timeouts.eq(ends & (status == ChannelStatus.TIMEOUT)),
+        ]
+
     def _follow(self, m, table, bus, record, kind):
         """Tell the LUN's slot what became of its 30h or its poll."""
         command_edge = Signal(STAMP_BITS)
@@ -182,7 +281,7 @@ class FlashChannelController(wiring.Component):
             m.d.sync += command_edge.eq(self.now)
         m.d.comb += [
             table.command_edge.eq(command_edge),
-            table.issue.eq(bus.latched & (kind == BusOperationKind.READ)),
+            table.issue.eq(bus.latched & (kind == BusOperationKind.ISSUE)),
             table.status_valid.eq(bus.valid & bus.last & (kind == BusOperationKind.POLL)),
             table.status_ready.eq((bus.word[:8] & StatusBit.RDY).any()),
             record.began.eq(bus.began & (kind == BusOperationKind.TRANSFER)),
@@ -192,7 +291,9 @@ class FlashChannelController(wiring.Component):
         """Choose the landing slot, pass the words on, and complete."""
         slot = Signal(range(max(2, self._slots)))
         chosen = Signal.like(slot)
-        with m.If(table.take):
+        is_transfer = Signal()
+        m.d.comb += is_transfer.eq(bus.start & table.take)
+        with m.If(is_transfer):
             m.d.comb += self.landing_take.eq(1 << chosen)
             m.d.sync += slot.eq(chosen)
         for number in reversed(range(self._slots)):
@@ -207,17 +308,15 @@ class FlashChannelController(wiring.Component):
             self.data.payload.slot.eq(slot),
             self.data.payload.last.eq(bus.last),
             record.start.eq(table.take),
-            record.context.eq(table.context),
-            record.stamps.eq(table.stamps),
-            record.ready_edge.eq(table.ready_edge),
-            record.poll_count.eq(table.poll_count),
-            record.slot.eq(chosen),
+            record.opening.eq(table.opening),
             record.ended.eq(self.data.valid & self.data.payload.last),
             record.refused_valid.eq(table.refused_valid),
             record.refused_tag.eq(table.refused_tag),
             record.refused_edge.eq(table.refused_edge),
             table.refused_taken.eq(record.refused_taken),
         ]
+        with m.If(is_transfer):
+            m.d.comb += record.opening.slot.eq(chosen)
 
     def _count(self, m, table, arbiter, bus, record, events):
         expected = Signal(STAMP_BITS, init=NEVER)
@@ -227,9 +326,9 @@ class FlashChannelController(wiring.Component):
             events.strobes.bad_commands.eq(record.refused_taken),
             events.strobes.polls.eq(table.poll),
             events.strobes.polls_busy.eq(table.status_valid & ~table.status_ready),
-            events.strobes.transfers.eq(table.take),
-            events.strobes.ties.eq(bus.start & arbiter.is_tie),
-            events.strobes.class_conflicts.eq(bus.start & arbiter.is_conflict),
+            events.strobes.transfers.eq(bus.start & table.take),
+            events.strobes.ties.eq(bus.idle & arbiter.valid & arbiter.is_tie),
+            events.strobes.class_conflicts.eq(bus.idle & arbiter.valid & arbiter.is_conflict),
             events.strobes.pending_full.eq(table.is_second),
             events.strobes.clock_stops.eq((expected != NEVER) & (self.now != expected)),
         ]

@@ -1,10 +1,12 @@
 """Commands as they come in: checked, then kept in the slot of their LUN."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.contract.channel import STAMP_BITS, ChannelCommand, ChannelOperation
+from rtl.contract.operations import AddressCycles, Finish
+from rtl.nand.operation_sets import is_any
 
 __all__ = ["CommandIntake"]
 
@@ -12,13 +14,19 @@ __all__ = ["CommandIntake"]
 class CommandIntake(wiring.Component):
     """Takes commands in order; a command for a LUN that has no room holds those behind it back.
 
-    A command is refused, with nothing done, unless its operation is known, way, LUN and row exist,
-    and column and length are even, with a length above zero that ends within the page.
+    A command is refused, with nothing done, unless its operation is one of the part's, way, LUN and
+    row exist, and column and length are even, with a length above zero that ends within the page.
+    A part without times beyond those of the plain read has no other operation, one of a single
+    plane none that queues a plane. Of operations that move no data the length is not looked at;
+    an address of one byte is to be no more than that; and what goes to the die must come from a
+    launch slot that exists.
 
     Parameters
     ----------
     part : NandPart
     ways : int
+    slots : int
+        Launch slots.
 
     Members
     -------
@@ -36,9 +44,10 @@ class CommandIntake(wiring.Component):
         command is taken.
     """
 
-    def __init__(self, part, ways):
+    def __init__(self, part, ways, slots=1):
         self._part = part
         self._ways = ways
+        self._slots = slots
         luns = ways * part.luns
         super().__init__(
             {
@@ -59,16 +68,13 @@ class CommandIntake(wiring.Component):
         part = self._part
         command = self.commands.payload
         is_good = Signal()
+        is_right = self._is_read(command) if part.extended is None else self._is_right(command)
         m.d.comb += [
             is_good.eq(
-                (command.operation == ChannelOperation.READ)
+                is_right
                 & (command.way < self._ways)
                 & (command.lun < part.luns)
-                & (command.row < part.rows)
                 & ~command.column[0]
-                & ~command.length[0]
-                & (command.length != 0)
-                & (command.column + command.length <= part.raw_page_bytes)
             ),
             self.index.eq(command.way * part.luns + command.lun),
         ]
@@ -86,3 +92,31 @@ class CommandIntake(wiring.Component):
                 m.d.comb += self.commands.ready.eq(1)
                 m.d.comb += self.accept.eq(1 << self.index)
         return m
+
+    def _is_read(self, command):
+        return (
+            (command.operation == ChannelOperation.READ)
+            & (command.row < self._part.rows)
+            & self._is_span(command)
+        )
+
+    def _is_right(self, command):
+        part, operation = self._part, command.operation
+        outputs = (Finish.TRANSFER, Finish.OUTPUT)
+        moves = is_any(operation, lambda steps: steps.data_in or steps.finish in outputs)
+        loads = is_any(operation, lambda steps: steps.data_in)
+        is_byte = is_any(operation, lambda steps: steps.address is AddressCycles.ONE)
+        return (
+            is_any(operation, lambda steps: part.planes > 1 or not steps.queues_plane)
+            & (command.row < Mux(is_byte, 256, part.rows))
+            & Mux(moves, self._is_span(command), command.column < part.raw_page_bytes)
+            & (~loads | (command.slot < self._slots))
+        )
+
+    def _is_span(self, command):
+        """Whether ``length`` bytes from ``column`` are a burst within the page."""
+        return (
+            ~command.length[0]
+            & (command.length != 0)
+            & (command.column + command.length <= self._part.raw_page_bytes)
+        )

@@ -4,7 +4,7 @@ from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.contract.channel import STAMP_BITS, ChannelCommand
+from rtl.contract.channel import STAMP_BITS, ChannelCommand, ChannelCompletion, ChannelStatus
 from rtl.contract.onfi import COLUMN_CYCLES, ROW_CYCLES, row_address
 from rtl.nand.intake import CommandIntake
 from rtl.nand.lun_states import LunStates
@@ -45,8 +45,9 @@ class LunTable(wiring.Component):
     reads, polls, transfers : Out(ways * luns)
         LUNs that ask for each kind of bus operation.
     index : In
-        LUN looked at: ``context``, ``stamps``, ``ready_edge`` and ``poll_count`` of its active
-        command follow within the clock.
+        LUN looked at: ``context`` of its active command and ``opening`` follow within the clock.
+    context, opening : Out
+        What is kept of the command, and what its completion is to say if it is taken now.
     poll, take : In(1)
         Strobes: a poll, or the transfer, of LUN ``index`` was decided.
     current : In
@@ -63,13 +64,14 @@ class LunTable(wiring.Component):
         As in :class:`LunStates`.
     """
 
-    def __init__(self, part, timing, ways):
+    def __init__(self, part, timing, ways, *, members=None):
         self._part = part
         self._timing = timing
         self._ways = ways
         luns = ways * part.luns
         super().__init__(
-            {
+            (members or {})
+            | {
                 "now": In(STAMP_BITS),
                 "rb_n": In(ways),
                 "commands": In(stream.Signature(ChannelCommand)),
@@ -78,9 +80,7 @@ class LunTable(wiring.Component):
                 "transfers": Out(luns),
                 "index": In(range(luns)),
                 "context": Out(CommandContext),
-                "stamps": Out(IssueStamps),
-                "ready_edge": Out(STAMP_BITS),
-                "poll_count": Out(16),
+                "opening": Out(ChannelCompletion),
                 "poll": In(1),
                 "take": In(1),
                 "current": In(range(luns)),
@@ -107,6 +107,29 @@ class LunTable(wiring.Component):
         m.submodules.states = states = LunStates(
             self._timing, self._ways * luns, is_polled=is_polled
         )
+        chosen, current = self._connect(m, intake, states)
+        with m.If(self.take):
+            m.d.comb += states.take.eq(chosen)
+        with m.If(self.status_valid & self.status_ready):
+            m.d.comb += states.status_ready.eq(current)
+        self._keep_commands(m, intake, states)
+        stamps = self._keep_stamps(m)
+        m.d.comb += [
+            self.opening.tag.eq(self.context.tag),
+            self.opening.status.eq(ChannelStatus.OK),
+            self.opening.accepted.eq(self.context.accepted),
+            self.opening.command.eq(stamps.command),
+            self.opening.issued.eq(stamps.issued),
+        ]
+        if is_polled:
+            self._keep_poll_results(m)
+        else:
+            self._keep_ready_edges(m, states.found)
+        return m
+
+    def _connect(self, m, intake, states):
+        """Join what every table has; returns the masks of LUNs ``index`` and ``current``."""
+        luns = self._part.luns
         wiring.connect(m, wiring.flipped(self.commands), intake.commands)
         chosen, current = Signal(self._ways * luns), Signal(self._ways * luns)
         m.d.comb += [
@@ -131,31 +154,17 @@ class LunTable(wiring.Component):
         ]
         with m.If(self.poll):
             m.d.comb += states.poll.eq(chosen)
-        with m.If(self.take):
-            m.d.comb += states.take.eq(chosen)
         with m.If(self.issue):
             m.d.comb += states.issue.eq(current)
-        with m.If(self.status_valid & self.status_ready):
-            m.d.comb += states.status_ready.eq(current)
-        self._keep_commands(m, intake, states)
-        self._keep_stamps(m)
-        if is_polled:
-            self._keep_poll_results(m)
-        else:
-            self._keep_ready_edges(m, states)
-        return m
+        return chosen, current
 
     def _keep_commands(self, m, intake, states):
         """Two places a LUN; which is the active one's and which is next, its state says."""
-        m.submodules.commands = store = memory.Memory(
-            shape=CommandContext, depth=2 * self._ways * self._part.luns, init=[]
-        )
-        write = store.write_port()
-        read = store.read_port(domain="comb")
+        write, read = self._store(m, "commands", CommandContext, per_lun=2)
         command = self.commands.payload
         row = Signal(8 * ROW_CYCLES)
         m.d.comb += [
-            row.eq(row_address(self._part, command.lun, command.row)),
+            row.eq(self._row_cycles(command)),
             write.addr.eq(Cat(states.tail.bit_select(intake.index, 1), intake.index)),
             write.en.eq(intake.accept.any()),
             write.data.row.eq(row),
@@ -167,7 +176,12 @@ class LunTable(wiring.Component):
             self.context.eq(read.data),
         ]
 
+    def _row_cycles(self, command):
+        """The row address of a command on the bus."""
+        return row_address(self._part, command.lun, command.row)
+
     def _keep_stamps(self, m):
+        """Returns the stamps of LUN ``index``."""
         write, read = self._store(m, "stamps", IssueStamps)
         m.d.comb += [
             write.addr.eq(self.current),
@@ -175,8 +189,8 @@ class LunTable(wiring.Component):
             write.data.command.eq(self.command_edge),
             write.data.issued.eq(self.now),
             read.addr.eq(self.index),
-            self.stamps.eq(read.data),
         ]
+        return read.data
 
     def _keep_poll_results(self, m):
         """Polls are one at a time, so their count and the edge of the last are memories too."""
@@ -184,9 +198,9 @@ class LunTable(wiring.Component):
         m.d.comb += [
             write.addr.eq(Mux(self.issue, self.current, self.index)),
             write.en.eq(self.issue | self.poll),
-            write.data.eq(Mux(self.issue, 0, self.poll_count + 1)),
+            write.data.eq(Mux(self.issue, 0, self.opening.polls + 1)),
             read.addr.eq(self.index),
-            self.poll_count.eq(read.data),
+            self.opening.polls.eq(read.data),
         ]
         write, read = self._store(m, "ready_edges", STAMP_BITS)
         m.d.comb += [
@@ -194,20 +208,20 @@ class LunTable(wiring.Component):
             write.en.eq(self.status_valid),
             write.data.eq(self.now),
             read.addr.eq(self.index),
-            self.ready_edge.eq(read.data),
+            self.opening.ready.eq(read.data),
         ]
 
-    def _keep_ready_edges(self, m, states):
-        """Any number of ways may become ready at one edge, so each has a register."""
-        edges = Array(Signal(STAMP_BITS, name=f"ready_edge{way}") for way in range(self._ways))
-        m.d.comb += self.ready_edge.eq(edges[self.index])
-        for way, edge in enumerate(edges):
-            with m.If(states.found[way]):
+    def _keep_ready_edges(self, m, found):
+        """Any number of LUNs may become ready at one edge, so each has a register."""
+        edges = Array(Signal(STAMP_BITS, name=f"ready_edge{lun}") for lun in range(len(found)))
+        m.d.comb += self.opening.ready.eq(edges[self.index])
+        for lun, edge in enumerate(edges):
+            with m.If(found[lun]):
                 m.d.sync += edge.eq(self.now)
 
-    def _store(self, m, name, shape):
-        """Ports of a memory with a word a LUN: writing at the edge, reading within the clock."""
+    def _store(self, m, name, shape, per_lun=1):
+        """Ports of a memory with words for each LUN: writing at the edge, reading in the clock."""
         m.submodules[name] = store = memory.Memory(
-            shape=shape, depth=self._ways * self._part.luns, init=[]
+            shape=shape, depth=per_lun * self._ways * self._part.luns, init=[]
         )
         return store.write_port(), store.read_port(domain="comb")

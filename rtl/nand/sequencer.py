@@ -1,11 +1,14 @@
 """The state machine that owns the bus: one operation from CE# low to CE# high and turned round."""
 
 from amaranth.hdl import Module, Signal
-from amaranth.lib import wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.nand.burst import ReadBurst, ReadCapture
+from rtl.contract.onfi import Opcode
+from rtl.contract.operations import Finish
+from rtl.nand.burst import ReadBurst, ReadCapture, WriteBurst
 from rtl.nand.command_cycles import BusOperation, BusOperationKind, CommandCycles
+from rtl.nand.operation_sets import is_any
 from rtl.nand.phy import PhySignature
 
 __all__ = ["STATUS_BYTES", "BusSequencer"]
@@ -28,13 +31,17 @@ class BusSequencer(wiring.Component):
     Members
     -------
     start, operation, way, length : In
-        Strobe, while ``idle``, with what to do; ``length`` counts the bytes of a transfer.
+        Strobe, while ``idle``, with what to do; ``length`` counts the bytes of a transfer, or of
+        the data that goes to the die.
     idle : Out(1)
         The next operation may start.
     began : Out(1)
         Strobe in the clock before the edge at which the operation's first command is on the bus.
     latched : Out(1)
-        Strobe in the clock of the edge at which the die latches the last command or address cycle.
+        Strobe in the clock of the edge at which the die latches the last command or address cycle
+        or, without one after it, has taken all data.
+    launch : In(stream.Signature(8 * phases))
+        Data that goes to the die, as :class:`WriteBurst` takes it; only of an extended part.
     valid, word, last : Out
         Captured bytes; they belong to the operation under way.
     phy : Out(PhySignature)
@@ -43,8 +50,11 @@ class BusSequencer(wiring.Component):
     def __init__(self, timing, ways, phases=2):
         self._timing = timing
         self._phases = phases
+        self._is_extended = timing.part.extended is not None
+        launch = {"launch": In(stream.Signature(8 * phases))} if self._is_extended else {}
         super().__init__(
-            {
+            launch
+            | {
                 "start": In(1),
                 "operation": In(BusOperation),
                 "way": In(range(ways)),
@@ -70,7 +80,7 @@ class BusSequencer(wiring.Component):
         turn = Signal(range(self._timing.turn))
         m.d.comb += [
             cycles.operation.eq(operation),
-            is_burst.eq(operation.kind != BusOperationKind.READ),
+            is_burst.eq(operation.kind != BusOperationKind.ISSUE),
             self.began.eq(cycles.began),
             self.latched.eq(cycles.latched),
             burst.start.eq(cycles.latched & is_burst),
@@ -80,6 +90,12 @@ class BusSequencer(wiring.Component):
             capture.length.eq(length),
         ]
         self._connect_pads(m, cycles, burst, capture)
+        if self._is_extended:
+            self._write(m, cycles, operation, length)
+        if self._is_extended:
+            # Without cycles the operation begins on the bus with RE#.
+            with m.If(self._is_output(operation)):
+                m.d.comb += self.began.eq(burst.began)
         with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += self.idle.eq(1)
@@ -91,6 +107,14 @@ class BusSequencer(wiring.Component):
                         m.d.sync += length.eq(STATUS_BYTES)
                     m.d.sync += self.phy.ce_n.eq(~(1 << self.way))
                     m.next = "CYCLES"
+                    if self._is_extended:
+                        with m.If(self._is_output(self.operation)):
+                            m.d.comb += cycles.start.eq(0)
+                            m.next = "OUTPUT"
+            if self._is_extended:
+                with m.State("OUTPUT"):
+                    m.d.comb += [burst.start.eq(1), burst.is_output.eq(1)]
+                    m.next = "BURST"
             with m.State("CYCLES"), m.If(cycles.done):
                 with m.If(is_burst):
                     m.next = "BURST"
@@ -106,6 +130,30 @@ class BusSequencer(wiring.Component):
                 with m.Elif(~capture.busy & ~capture.valid):
                     m.next = "IDLE"
         return m
+
+    @staticmethod
+    def _is_output(operation):
+        """Data is read without the cycles of a choice."""
+        return (operation.kind == BusOperationKind.TRANSFER) & is_any(
+            operation.operation, lambda steps: steps.finish is Finish.OUTPUT
+        )
+
+    def _write(self, m, cycles, operation, length):
+        """Data that goes to the die, between address and confirm."""
+        m.submodules.write = write = WriteBurst(self._timing, self._phases)
+        wiring.connect(m, wiring.flipped(self.launch), write.data)
+        m.d.comb += [
+            write.start.eq(cycles.load),
+            write.is_more.eq(
+                is_any(operation.operation, lambda steps: steps.first is Opcode.CHANGE_WRITE_COLUMN)
+            ),
+            write.length.eq(length),
+            cycles.loaded.eq(write.done),
+            self.phy.dqs_o.eq(write.dqs_o),
+            self.phy.dqs_oe.eq(write.dqs_oe),
+        ]
+        with m.If(write.dq_oe):
+            m.d.comb += [self.phy.dq_o.eq(write.dq_o), self.phy.dq_oe.eq(1)]
 
     def _connect_pads(self, m, cycles, burst, capture):
         m.d.comb += [

@@ -1,0 +1,199 @@
+"""States of the LUNs of a part that does more than plain reads."""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.contract.channel import STAMP_BITS
+from rtl.nand.deadlines import NEVER, keep_deadlines
+from rtl.nand.earliest import earliest
+from rtl.nand.lun_orders import LunOrders, OrderKind
+
+__all__ = ["OperationStates"]
+
+INS = ("accept", "issue", "poll", "take", "answered", "rb_n")
+OUTS = ("has_room", "is_second", "head", "tail", "ready", "became_ready", "was_issued", "timed_out")
+WANTS = ("wants_issue", "wants_poll", "wants_transfer", "wants_completion")
+
+
+class OperationStates(wiring.Component):
+    """As :class:`LunStates`, for all operations.
+
+    An active command goes through: waiting (to be issued), busy, ready (its finishing bus operation
+    may be decided), gone. Commands that issue nothing, or that leave the LUN ready, skip states.
+
+    An operation about a whole way waits until no other LUN of it is busy or ready, keeps the others
+    from beginning meanwhile, and learns from R/B# that it is done. A LUN that is busy for
+    ``watchdog`` clocks is lost: its command ends, and all further ones but a reset end without
+    bus activity. A reset that is done brings back all LUNs of its way.
+
+    Parameters
+    ----------
+    timing : BusTiming
+    ways, luns : int
+        Ways of the channel, and LUNs of each.
+    watchdog : int or None
+        Clocks from the last cycle of a command until its LUN is given up; None is never.
+
+    Members
+    -------
+    now, accept, poll, take, rb_n, has_room, is_second, head, tail
+        As in :class:`LunStates`; ``take`` frees the place of a command that completes, too.
+    kind : In(OrderKind)
+        Of the command that comes in.
+    issue, is_busy : In
+        Strobe: the last cycle of the active command is being latched, and whether it makes the LUN
+        busy.
+    answered, is_rdy : In
+        Strobe: the LUN's status byte is being handed over; its RDY bit.
+    wants_issue, wants_poll, wants_transfer : Out
+        What each LUN asks of the bus.
+    wants_completion : Out
+        LUNs whose command ends without any further use of the bus.
+    is_target : Out
+        LUNs whose active command is about the whole way.
+    ready : Out
+        LUNs that have been found ready.
+    became_ready : Out
+        Strobe: from the next edge on the LUN is one of them.
+    was_issued : Out
+        The active command has been on the bus.
+    timed_out : Out
+        The active command ends because its LUN is lost.
+    is_changing : Out(1)
+        The next edge changes the state without any strobe.
+    wake_edge : Out(48)
+        The earliest deadline to come; all ones if there is none.
+    """
+
+    def __init__(self, timing, ways, luns, *, watchdog=None):
+        self._timing = timing
+        self._ways = ways
+        self._luns_of_way = luns
+        self._luns = luns = ways * luns
+        self._watchdog = watchdog
+        super().__init__(
+            {"now": In(STAMP_BITS), "kind": In(OrderKind), "is_busy": In(1), "is_rdy": In(1)}
+            | {name: In(luns) for name in INS}
+            | {name: Out(luns) for name in (*OUTS, *WANTS, "is_target")}
+            | {"is_changing": Out(1), "wake_edge": Out(STAMP_BITS, init=NEVER)}
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.orders = orders = LunOrders(self._luns)
+        occupied, busy, begins, found, expired = (Signal(self._luns) for _ in range(5))
+        self._keep_places(m, occupied)
+        looks, by_pin, next_look = self._look(m, orders, busy, begins, found, expired)
+        next_expiry = self._watch(m, busy, begins, found, expired)
+        skipped = self._begin(m, orders, occupied, busy, found, expired)
+        checked = Signal(self._luns)
+        m.d.comb += [
+            orders.accept.eq(self.accept),
+            orders.head.eq(self.head),
+            orders.tail.eq(self.tail),
+            orders.kind.eq(self.kind),
+            self.is_target.eq(occupied & orders.is_target),
+            begins.eq(self.issue & self.is_busy.replicate(self._luns)),
+            self.became_ready.eq(found | expired | skipped | self.issue & ~begins),
+            self.wants_transfer.eq(self.ready & orders.moves_data & ~self.timed_out),
+            self.wants_poll.eq(
+                looks | self.ready & orders.needs_status & ~checked & ~self.timed_out
+            ),
+            self.wants_completion.eq(
+                self.ready
+                & (self.timed_out | ~orders.moves_data & (checked | ~orders.needs_status))
+            ),
+            self.is_changing.eq((by_pin | skipped).any()),
+            self.wake_edge.eq(earliest([next_look, *next_expiry])),
+        ]
+        m.d.sync += [
+            busy.eq((busy | begins) & ~(found | expired)),
+            self.ready.eq((self.ready | self.became_ready) & ~self.take),
+            checked.eq((checked | self.answered & (self.ready | found)) & ~self.take),
+            self.was_issued.eq((self.was_issued | self.issue) & ~self.take),
+        ]
+        return m
+
+    def _keep_places(self, m, occupied):
+        """Two commands a LUN, the active one at ``head``."""
+        full = Signal(self._luns)
+        m.d.comb += [
+            self.has_room.eq(~full),
+            self.is_second.eq(occupied & ~full),
+            self.tail.eq(self.head ^ occupied),
+        ]
+        m.d.sync += [
+            occupied.eq(occupied & ~(self.take & ~full) | self.accept),
+            full.eq((full | self.accept & occupied) & ~self.take),
+            self.head.eq(self.head ^ self.take),
+        ]
+
+    def _look(self, m, orders, busy, begins, found, expired):
+        """Find busy LUNs ready by R/B# or status.
+
+        Returns those that are due for a poll, those that R/B# shows ready, and the next deadline.
+        """
+        timing, is_polled = self._timing, self._luns_of_way > 1
+        may_look, by_pin, again = (Signal(self._luns) for _ in range(3))
+        first = timing.busy_wait
+        if is_polled:
+            first = Mux((begins & orders.is_target).any(), first, timing.poll_first)
+        due, wake_edge = keep_deadlines(
+            m,
+            "look",
+            now=self.now,
+            start=begins | again,
+            following=self.now + Mux(begins.any(), first, timing.poll_period),
+            cancel=found | expired,
+        )
+        looks = may_look | due
+        m.d.sync += may_look.eq(looks & ~(begins | again | found | expired))
+        m.d.comb += again.eq(self.poll & busy)
+        if not is_polled:
+            m.d.comb += [by_pin.eq(looks & self.rb_n), found.eq(by_pin)]
+            return Const(0, self._luns), by_pin, wake_edge
+        answers = self.answered & self.is_rdy.replicate(self._luns)
+        m.d.comb += by_pin.eq(looks & orders.is_target & self.rb_n)
+        m.d.comb += found.eq(by_pin | answers & busy)
+        return looks & ~orders.is_target, by_pin, wake_edge
+
+    def _watch(self, m, busy, begins, found, expired):
+        """Give up LUNs that are busy for too long; returns the next deadlines."""
+        if self._watchdog is None:
+            return []
+        due, wake_edge = keep_deadlines(
+            m,
+            "watchdog",
+            now=self.now,
+            start=begins,
+            following=self.now + self._watchdog,
+            cancel=found,
+        )
+        m.d.comb += expired.eq(due & busy & ~found)
+        return [wake_edge]
+
+    def _begin(self, m, orders, occupied, busy, found, expired):
+        """Let waiting commands begin; returns those that skip the bus."""
+        waiting, skipped, lost, is_lost_cause = (Signal(self._luns) for _ in range(4))
+        others_engaged = self._in_way(busy | self.ready, but_itself=True)
+        others_claim = self._in_way(self.is_target, but_itself=True)
+        may_begin = self.is_target & ~others_engaged | ~self.is_target & ~others_claim
+        m.d.comb += [
+            waiting.eq(occupied & ~busy & ~self.ready & may_begin),
+            is_lost_cause.eq(lost & ~orders.is_reset),
+            skipped.eq(waiting & (orders.is_silent | is_lost_cause)),
+            self.wants_issue.eq(waiting & ~skipped),
+        ]
+        m.d.sync += [
+            lost.eq((lost | expired) & ~self._in_way(found & orders.is_reset)),
+            self.timed_out.eq((self.timed_out | expired | skipped & is_lost_cause) & ~self.take),
+        ]
+        return skipped
+
+    def _in_way(self, luns, *, but_itself=False):
+        """Where any LUN of the same way has its bit set; or any other than the LUN itself."""
+        ways = (luns.word_select(way, self._luns_of_way) for way in range(self._ways))
+        if not but_itself:
+            return Cat(*(way.any().replicate(self._luns_of_way) for way in ways))
+        return Cat(*((way & ~(1 << lun)).any() for way in ways for lun in range(self._luns_of_way)))
