@@ -66,6 +66,7 @@ class ProgressBar:
             rich.progress.BarColumn(),
             rich.progress.TaskProgressColumn(),
             rich.progress.TimeElapsedColumn(),
+            rich.progress.TextColumn("{task.fields[where]}"),
             console=self._console,
             transient=True,
             disable=not self._console.is_terminal,
@@ -89,11 +90,15 @@ class ProgressBar:
             self._console.print(f"{what} ...", highlight=False)
         if self._task is not None:
             self._bar.remove_task(self._task)
-        self._task = self._bar.add_task(what, total=total)
+        self._task = self._bar.add_task(what, total=total, where="")
 
     def advance(self, units: int = 1) -> None:
         if self._task is not None:
             self._bar.advance(self._task, units)
+
+    def tell(self, where: str) -> None:
+        if self._task is not None:
+            self._bar.update(self._task, where=where)
 
 
 @app.callback()

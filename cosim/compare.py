@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from cosim.engines.build import Build, build
 from cosim.engines.run import SimulationFailed, run_job
 from cosim.engines.tools import Simulator, require
 from cosim.errors import UserError
-from cosim.progress import NoProgress, Progress
+from cosim.progress import NoProgress, Progress, read_progress
 from cosim.results import RunResult, SystemResult, load_system
 from cosim.run_folder import RunFolder, write_run
 from cosim.systems.child import PROGRESS_FILE
@@ -27,6 +27,7 @@ from rtl.contract.gather import MAX_FAN_OUT
 __all__ = ["compare"]
 
 POLL_S = 0.2
+PS_PER_MS = 10**9
 
 
 def compare(
@@ -145,7 +146,8 @@ def _simulate(
     with ThreadPoolExecutor(min(len(systems), os.cpu_count() or 1)) as pool:
         try:
             jobs = [pool.submit(run, *pair) for pair in zip(systems, works, strict=True)]
-            _watch(jobs, works, progress)
+            names = [system.name for system in systems]
+            _watch(dict(zip(names, jobs, strict=True)), works, progress)
         except BaseException as error:
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
@@ -163,17 +165,27 @@ def _simulate(
 
 
 def _watch(
-    jobs: Sequence["Future[SystemResult]"], works: Sequence[Path], progress: Progress
+    jobs: Mapping[str, "Future[SystemResult]"], works: Sequence[Path], progress: Progress
 ) -> None:
-    """Tell of finished mini-batches until all jobs are done or one has failed."""
+    """Tell of finished mini-batches, and how far the systems are that run, until all are done.
+
+    The first failure is raised.
+    """
     told = 0
-    pending = set(jobs)
+    pending = set(jobs.values())
     while pending:
         done, pending = wait(pending, timeout=POLL_S, return_when=FIRST_COMPLETED)
-        files = [work / PROGRESS_FILE for work in works]
-        finished = sum(file.stat().st_size for file in files if file.exists())
+        reached = [read_progress(work / PROGRESS_FILE) for work in works]
+        finished = sum(each.batches for each in reached)
         if finished > told:
             progress.advance(finished - told)
             told = finished
-        for job in (job for job in jobs if job in done):
+        progress.tell(
+            ", ".join(
+                f"{name} at {each.at_ps / PS_PER_MS:.3f} ms"
+                for (name, job), each in zip(jobs.items(), reached, strict=True)
+                if job in pending and each.at_ps
+            )
+        )
+        for job in (job for job in jobs.values() if job in done):
             job.result()

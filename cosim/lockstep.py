@@ -70,6 +70,8 @@ class LockStep:
         """Edges at which several units had something to say."""
         self.kernel_ties = 0
         """Edges of such news at which something was due in the kernel, too."""
+        self.on_step: Callable[[], None] | None = None
+        """Called when all that happens at one time has happened, and then only to look."""
         self._engine = engine
         self._deliver: dict[int, Callable[[Report], None]] = {}
         self._waiting: list[Callable[[], Sequence[str]]] = []
@@ -116,6 +118,8 @@ class LockStep:
             while env.peek() == now_ps:
                 env.step()
             await self._flush(now_ps)
+            if self.on_step is not None:
+                self.on_step()
         if isinstance(until.value, BaseException) and not until.ok:
             raise until.value
         return until.value

@@ -52,6 +52,7 @@ def calls(monkeypatch):
         seen.append((engine, out, systems))
         progress.begin("simulating", 2)
         progress.advance()
+        progress.tell("serial at 2.500 ms")
         folder = out or loaded.file("run")
         with RunFolder(folder) as target:
             write_run(target.partial, loaded, example_run())
@@ -75,6 +76,14 @@ def test_compare_prints_table_ratio_and_folder(run, calls, write_config, tmp_pat
     assert "1.09 times as long on firmware-csd" in out
     assert f"Run folder: {tmp_path / 'here'}" in out.replace("\n", "")
     assert err == "simulating ...\n"
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_only_a_terminal_gets_a_bar(run, calls, write_config, monkeypatch, terminal):
+    monkeypatch.setenv("TTY_COMPATIBLE", str(int(terminal)))
+    config = write_config(("name: serial\n", "name: fpga-csd\n"))
+    _, _, err = run("compare", config)
+    assert ("50%" in err) == ("serial at 2.500 ms" in err) == terminal
 
 
 def test_compare_passes_its_options_on(run, calls, write_config):

@@ -75,6 +75,17 @@ def test_events_and_kernel_steps_come_in_the_order_of_time():
     ]
 
 
+def test_each_time_is_shown_once_and_whole():
+    """The two events of one time are one step, and what follows them at once belongs to it."""
+    kernel, _, lockstep, log = start([(1_020_000, 0, 7), (1_020_000, 1, 8), (1_060_000, 1, 9)])
+    at(kernel, log, 1_020_000, "a")
+    seen = []
+    lockstep.on_step = lambda: seen.append((int(kernel.env.now), len(log)))
+    run(lockstep, at(kernel, log, 1_070_000, "b"))
+    assert seen[-3:] == [(1_020_000, 3), (1_060_000, 4), (1_070_000, 5)]
+    assert [time_ps for time_ps, _ in seen] == sorted({time_ps for time_ps, _ in seen})
+
+
 def test_rtl_comes_first_at_equal_times_in_the_order_of_units():
     kernel, _, lockstep, log = start([(1_020_000, 1, 5), (1_020_000, 0, 4)])
     end = at(kernel, log, 1_020_000, "a")

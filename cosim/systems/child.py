@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from cosim.config.load import unpack
+from cosim.progress import ProgressFile, Reached
 from cosim.results import save_system
 from cosim.systems.inputs import load_same_inputs
 from cosim.systems.machine import Machine
@@ -11,7 +12,7 @@ from cosim.systems.machine import Machine
 __all__ = ["PROGRESS_FILE", "run_system"]
 
 PROGRESS_FILE = "progress"
-"""One byte a finished mini-batch."""
+"""Of each system's folder: how far it is, a :class:`cosim.progress.ProgressFile`."""
 
 
 async def run_system(dut: Any, job: dict[str, Any]) -> None:
@@ -29,10 +30,10 @@ async def run_system(dut: Any, job: dict[str, Any]) -> None:
         load_same_inputs(loaded, job["trace_sha256"]),
         stop_clocks=loaded.config.engine.stop_clocks,
     )
-    with (folder / PROGRESS_FILE).open("ab", buffering=0) as progress:
+    with ProgressFile(folder / PROGRESS_FILE) as progress:
 
         def tell() -> None:
-            progress.write(b".")
+            progress.write(Reached(len(machine.batches), int(machine.kernel.env.now)))
 
-        result = await machine.run(on_batch=tell)
+        result = await machine.run(on_step=tell)
     save_system(result, folder)

@@ -160,9 +160,13 @@ class Machine:
         """Run one process of the kernel to its end; returns its value."""
         return await self.lockstep.run(self.kernel.env.process(process))
 
-    async def run(self, on_batch: Callable[[], None] = lambda: None) -> SystemResult:
-        """Run the whole trace, one mini-batch after the other, and return what came of it."""
-        await self.do(self._work(on_batch))
+    async def run(self, on_step: Callable[[], None] | None = None) -> SystemResult:
+        """Run the whole trace, one mini-batch after the other, and return what came of it.
+
+        ``on_step`` is called after every step of the lock-step; it may look, but touch nothing.
+        """
+        self.lockstep.on_step = on_step
+        await self.do(self._work())
         return self.result()
 
     def result(self) -> SystemResult:
@@ -198,14 +202,13 @@ class Machine:
             counts["gather.hand_over_waits"] = self.gather.hand_over_waits
         return counts | unit_counters(self.engine)
 
-    def _work(self, on_batch: Callable[[], None]) -> Generator[Any, Any, None]:
+    def _work(self) -> Generator[Any, Any, None]:
         cause: Cause = self.kernel.origin("host-cpu", "host.start")
         for batch in self.inputs.trace.batches:
             start_ps = int(self.kernel.env.now)
             subgraph, cause = yield from self.host.sample(batch, cause)
             self.subgraphs.append(subgraph)
             self.batches.append(BatchResult(request=batch.request, start_ps=start_ps, end=cause))
-            on_batch()
 
 
 class _Card:
