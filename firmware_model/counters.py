@@ -39,4 +39,4 @@ class Counters:
     flash_reads: int = 0
     uncorrectable: int = 0
     lun_full: int = 0
-    """Times that a read had to wait because its LUN had two commands already."""
+    """Times that a read had to wait because its LUN had all the commands it takes."""
