@@ -1,0 +1,1 @@
+"""The flash pages' BCH code in hardware: encoder and decoder."""

@@ -1,0 +1,228 @@
+"""BCH decoder of a flash channel: corrects a stream of words, a fixed number of clocks later."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, memory, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.bch.framer import Framer, frame_layout, longest_window
+from rtl.bch.key_equation import KeyEquation, solving_clocks
+from rtl.bch.search import ErrorSearch
+from rtl.bch.verdict import TransferVerdict, Verdicts, codeword_verdict
+
+__all__ = ["BchDecoder", "decoder_word"]
+
+STAGES = 4
+"""Registers between the delay line and the output: evaluated, found, corrected and counted, out."""
+
+
+def decoder_word(phases, tag):
+    """A word of a transfer: ``word`` has its bytes, the first in the low bits."""
+    return data.StructLayout({"word": 8 * phases, "last": 1, "tag": tag})
+
+
+class BchDecoder(wiring.Component):
+    """Corrects transfers of whole codewords at one word a clock, without ever pausing.
+
+    A transfer is codewords one after the other, from its first byte on, in words that follow each
+    other clock by clock; ``last`` marks its last word. Codewords may end inside a word. What
+    follows the last whole codeword of a transfer (a byte that makes its length even) passes as it
+    came. Pad bits are cleared. Transfers may follow each other without a gap.
+
+    Every word comes out :attr:`latency` clocks after it went in, whatever the errors, with the bits
+    of its codewords corrected and parity, layout and tag as before. Codewords in flight: one comes
+    in while the one before it is solved, searched, and goes out. Latency is ``longest_window(code,
+    phases)`` words, the time of the key equation, 4 t + 2, and five registers.
+
+    A codeword with more than t errors is flagged, and goes out as it came but for up to t - 1 bits
+    at false roots: it has begun to go out when that shows. As with every such code a few patterns
+    of more than t errors look like up to t others; ``BchCode.decode`` is the exact reference.
+
+    One codeword of five words, latency 9 (not to scale), in a transfer of its own::
+
+        input.valid       _-----__________
+        input.last        _____-__________
+        quiet             -______________-
+        output.valid      __________-----_
+        output.last       ______________-_
+        codeword_valid    ______________-_
+
+    Parameters
+    ----------
+    code : BchCode
+    phases : int
+        Bytes of a word: 1, 2 or 4.
+    tag : ShapeLike
+        What travels beside each word, unchanged.
+    tables : bool
+        Look-up tables, for simulation, in place of trees of XORs, for synthesis; else the same.
+
+    Members
+    -------
+    input : In(stream.Signature(decoder_word(phases, tag), always_ready=True))
+        As received.
+    enable : In(1)
+        Low with each word of a transfer that has no codewords; it passes as it came.
+    output : Out(stream.Signature(decoder_word(phases, tag), always_ready=True))
+        Corrected.
+    codeword_valid, codeword : Out
+        With the word in which a codeword ends: what became of it. See :func:`codeword_verdict`.
+    transfer : Out(TransferVerdict)
+        Counts of the transfer's codewords that have ended; complete with its last word.
+    quiet : Out(1)
+        No word is inside, and none comes in: no clock edge would change anything.
+
+    Raises
+    ------
+    ValueError
+        If ``phases`` is none of the three, or the code has too little parity (a word's bytes), too
+        few bytes (a locator must be found while the next codeword comes in) or t below 2.
+    """
+
+    def __init__(self, code, phases=2, *, tag=0, tables=True):
+        if phases not in (1, 2, 4):
+            raise ValueError(f"Phases must be 1, 2 or 4, not {phases!r}")
+        if code.t < 2:
+            raise ValueError(f"t must be at least 2, not {code.t}")
+        if code.parity_bits < 8 * phases:
+            raise ValueError(
+                f"Parity must be at least {8 * phases} bits, those of a word, "
+                f"not {code.parity_bits}"
+            )
+        self._code = code
+        self._phases = phases
+        self._tables = tables
+        # A locator stays until the first word of its codeword has been counted.
+        least = phases * (solving_clocks(code) + STAGES + 2)
+        if code.codeword_bytes < least:
+            raise ValueError(
+                f"Codewords must have at least {least} bytes for t = {code.t} at {phases} bytes a "
+                f"clock, not {code.codeword_bytes}"
+            )
+        self._word = decoder_word(phases, tag)
+        super().__init__(
+            {
+                "input": In(stream.Signature(self._word, always_ready=True)),
+                "enable": In(1, init=1),
+                "output": Out(stream.Signature(self._word, always_ready=True)),
+                "codeword_valid": Out(1),
+                "codeword": Out(codeword_verdict(code)),
+                "transfer": Out(TransferVerdict),
+                "quiet": Out(1),
+            }
+        )
+
+    @property
+    def code(self):
+        return self._code
+
+    @property
+    def phases(self):
+        return self._phases
+
+    @property
+    def latency(self):
+        """Clocks from a word at ``input`` to the same at ``output``."""
+        return self._delay + STAGES + 1
+
+    @property
+    def _delay(self):
+        """Clocks in the delay line: from a codeword's first word to the load of its locator."""
+        return longest_window(self._code, self._phases) + solving_clocks(self._code)
+
+    def elaborate(self, platform):
+        m = Module()
+        code, phases, tables = self._code, self._phases, self._tables
+        m.submodules.framer = framer = Framer(code, phases, tables=tables)
+        m.submodules.key_equation = key_equation = KeyEquation(code, tables=tables)
+        is_active = self._activity(m)
+        m.d.comb += [
+            framer.valid.eq(self.input.valid),
+            framer.word.eq(self.input.payload.word),
+            framer.last.eq(self.input.payload.last),
+            framer.enable.eq(self.enable),
+            key_equation.start.eq(framer.start & framer.remainder.any()),
+            key_equation.remainder.eq(framer.remainder),
+        ]
+        passing = self._delay_line(m, is_active, framer)
+        stages = [passing]
+        for number in range(1, STAGES):
+            stage = Signal.like(passing, name=f"stage{number}")
+            m.d.sync += stage.eq(stages[-1])
+            stages.append(stage)
+        self._correct(m, stages, key_equation)
+        return m
+
+    def _activity(self, m):
+        """High while there is a word inside or at the input."""
+        left = Signal(range(self.latency + 1))
+        is_active = self.input.valid | (left != 0)
+        m.d.comb += self.quiet.eq(~is_active)
+        with m.If(self.input.valid):
+            m.d.sync += left.eq(self.latency)
+        with m.Elif(left != 0):
+            m.d.sync += left.eq(left - 1)
+        return is_active
+
+    def _delay_line(self, m, is_active, framer):
+        """Words, valid or not, with their frames, ``_delay`` clocks after they came in."""
+        entry = data.StructLayout(
+            {"valid": 1, "frame": frame_layout(self._phases), "payload": self._word}
+        )
+        depth = 1 << self._delay.bit_length()
+        m.submodules.delay_line = line = memory.Memory(shape=entry, depth=depth, init=[])
+        write, read = line.write_port(), line.read_port()
+        place = Signal(range(depth))
+        m.d.comb += [
+            write.en.eq(is_active),
+            write.addr.eq(place),
+            write.data.valid.eq(self.input.valid),
+            write.data.frame.eq(framer.frame),
+            write.data.payload.eq(self.input.payload),
+            write.data.payload.word.eq(framer.clean),
+            read.en.eq(is_active),
+            read.addr.eq(place - (self._delay - 1)),
+        ]
+        with m.If(is_active):
+            m.d.sync += place.eq(place + 1)
+        # A block memory's output is slow: it gets a register.
+        passing = Signal(entry)
+        m.d.sync += passing.eq(read.data)
+        return passing
+
+    def _correct(self, m, stages, key_equation):
+        """Search, correct and count; ``stages`` has the words at each register from the line on."""
+        m.submodules.search = search = ErrorSearch(self._code, self._phases, tables=self._tables)
+        m.submodules.verdicts = verdicts = Verdicts(self._code, self._phases)
+        passing, _, found, corrected = stages
+        # The key equation is done in the clock before the codeword's first word passes.
+        is_wrong = [key_equation.done]
+        for number in range(3):
+            is_wrong.append(Signal(name=f"is_wrong{number}"))
+            m.d.sync += is_wrong[-1].eq(is_wrong[-2])
+        is_opening = Signal()
+        m.d.comb += [
+            is_opening.eq(stages[1].frame.opens | stages[2].frame.opens | stages[3].frame.opens),
+            search.load.eq(key_equation.done & (key_equation.errors <= self._code.t)),
+            *(
+                one.eq(other)
+                for one, other in zip(search.locator, key_equation.locator, strict=True)
+            ),
+            search.valid.eq(passing.valid),
+            search.frame.eq(passing.frame),
+            search.stop.eq(verdicts.is_found & ~is_opening),
+            verdicts.valid.eq(found.valid),
+            verdicts.frame.eq(found.frame),
+            verdicts.last.eq(found.payload.last),
+            verdicts.errors.eq(search.errors),
+            verdicts.is_wrong.eq(is_wrong[3]),
+            verdicts.claimed.eq(key_equation.errors),
+            self.codeword_valid.eq(verdicts.codeword_valid),
+            self.codeword.eq(verdicts.codeword),
+            self.transfer.eq(verdicts.transfer),
+        ]
+        m.d.sync += [
+            corrected.payload.word.eq(found.payload.word ^ search.errors),
+            self.output.valid.eq(corrected.valid),
+        ]
+        with m.If(corrected.valid):
+            m.d.sync += self.output.payload.eq(corrected.payload)

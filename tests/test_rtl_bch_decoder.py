@@ -1,0 +1,160 @@
+# amaranth: UnusedElaboratable=no
+"""The decoder against the reference, and its times."""
+
+import numpy as np
+import pytest
+
+from rtl.bch.decoder import BchDecoder
+from rtl.contract.bch import BchCode
+from tests.bch_bench import decode_transfers, expected
+from tests.scenarios.bch import COSMOS, DOUBLE, PADDED, WIDE, codewords, flip, weights
+
+SINGLE_BYTES = (DOUBLE, 1)
+"""A code, and bytes a clock."""
+BYTE_LEFT = (BchCode(m=10, t=4, chunk_bytes=92), 4)
+"""Codewords of 97 bytes begin at each byte of a word."""
+SHORT_WINDOWS = (BchCode(m=10, t=4, chunk_bytes=114), 4)
+"""Of 119 bytes: two of four touch a word less than the others."""
+PAD_BITS = (BchCode(m=9, t=2, chunk_bytes=30), 2)
+"""Of 33 bytes, the last with six pad bits."""
+WHOLE_WORDS = (BchCode(m=10, t=3, chunk_bytes=68), 2)
+"""Of 72 bytes: no codeword ends inside a word."""
+SMALL = [
+    pytest.param(*SINGLE_BYTES, id="one-byte"),
+    pytest.param(*BYTE_LEFT, id="97-bytes-by-four"),
+    pytest.param(*SHORT_WINDOWS, id="119-bytes-by-four"),
+    pytest.param(*PAD_BITS, id="pad-bits"),
+    pytest.param(*WHOLE_WORDS, id="whole-words"),
+]
+REAL = [
+    pytest.param(COSMOS, 1, id="cosmos-by-one"),
+    pytest.param(COSMOS, 2, id="cosmos-by-two"),
+    pytest.param(COSMOS, 4, id="cosmos-by-four"),
+    pytest.param(WIDE, 2, id="wide-by-two"),
+    pytest.param(PADDED, 4, id="padded-by-four"),
+]
+
+
+def cut(words, counts):
+    """Transfers of so many codewords each, made even."""
+    ends = np.cumsum(counts)
+    raws = [words[end - count : end].tobytes() for count, end in zip(counts, ends, strict=True)]
+    return [raw + b"\x77" * (len(raw) % 2) for raw in raws]
+
+
+def check(code, transfers, **how):
+    disabled = how.get("disabled", ())
+    out = decode_transfers(code, transfers, **how)
+    results, verdicts, counts = expected(code, transfers, disabled)
+    assert out.transfers == results
+    assert out.verdicts == verdicts
+    assert out.counts == counts
+    assert {b - a for a, b in zip(out.in_edges, out.out_edges, strict=True)} == {out.latency}
+    return out
+
+
+@pytest.mark.parametrize("gap", [0, 1])
+@pytest.mark.parametrize(("code", "phases"), SMALL)
+def test_every_weight_in_transfers_of_all_lengths(code, phases, gap):
+    counts = [4, 1, 1, 2, 5]
+    chosen = np.arange(sum(counts)) % (code.t + 3)
+    received = weights(code, codewords(code, len(chosen), seed=1), chosen, seed=2)
+    out = check(code, cut(received, counts), phases=phases, gap=gap)
+    assert any(uncorrectable for _, uncorrectable in out.verdicts)
+    assert any(corrected == code.t for corrected, _ in out.verdicts)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("code", "phases"), SMALL[1:4])
+def test_trees_of_xors_do_the_same(code, phases):
+    received = weights(code, codewords(code, 6, seed=3), [code.t, 0, 1, code.t + 1, 2, 2], seed=4)
+    check(code, cut(received, [4, 2]), phases=phases, tables=False)
+
+
+@pytest.mark.parametrize(("code", "phases"), REAL)
+def test_real_codes(code, phases):
+    t = code.t
+    received = weights(code, codewords(code, 9, seed=5), [0, 1, t, t + 1, t, 0, 3, 40, t], seed=6)
+    check(code, cut(received, [6, 1, 2]), phases=phases)
+
+
+@pytest.mark.slow
+def test_wide_code_at_every_weight():
+    chosen = np.arange(WIDE.t + 5)
+    received = weights(WIDE, codewords(WIDE, len(chosen), seed=7), chosen, seed=8)
+    check(WIDE, cut(received, [len(chosen)]), phases=2)
+
+
+@pytest.mark.parametrize(("code", "phases"), SMALL)
+def test_errors_at_the_edges_of_codewords(code, phases):
+    """First and last bits of neighbours, which share words."""
+    bits = 8 * code.chunk_bytes + code.parity_bits
+    ends = [[0, bits - 1], [0], [bits - 1], [7, 8 * code.chunk_bytes], [bits - 2, bits - 1], [0, 1]]
+    received = flip(codewords(code, 12, seed=9), ends * 2)
+    out = check(code, cut(received, [7, 5]), phases=phases)
+    assert [corrected for corrected, _ in out.verdicts] == [len(places) for places in ends * 2]
+
+
+@pytest.mark.parametrize(("code", "phases"), SMALL)
+def test_random_words_miscorrect_as_in_the_reference(code, phases):
+    draws = np.random.default_rng(10)
+    words = draws.integers(0, 256, (24, code.codeword_bytes), dtype=np.uint8)
+    check(code, cut(words, [24]), phases=phases)
+
+
+def test_transfers_without_codewords_pass_as_they_came():
+    code, phases = BYTE_LEFT
+    received = weights(code, codewords(code, 6, seed=11), [1, 2, 4, 1, 2, 3], seed=12)
+    out = check(code, cut(received, [2, 2, 2]), phases=phases, disabled=(1,))
+    assert [corrected for corrected, _ in out.verdicts] == [1, 2, 2, 3]
+
+
+def test_what_follows_the_last_codeword_passes_as_it_came():
+    code, phases = SHORT_WINDOWS
+    received = weights(code, codewords(code, 4, seed=13), [1, 2, 4, 1], seed=14).tobytes()
+    rest = code.codeword_bytes + 1
+    transfers = [received[: rest + 1], received[: 2 * rest], received[: 2 * rest + 2], received]
+    check(code, transfers, phases=phases)
+
+
+@pytest.mark.parametrize(
+    ("code", "phases", "latency"),
+    # Words of a codeword, 4 t + 2 clocks, five registers.
+    [
+        (COSMOS, 1, 277 + 58 + 5),
+        (COSMOS, 2, 139 + 58 + 5),
+        (COSMOS, 4, 70 + 58 + 5),
+        (WIDE, 2, 263 + 34 + 5),
+        # A codeword of 119 bytes touches up to 31 words of four.
+        (*SHORT_WINDOWS, 31 + 18 + 5),
+    ],
+)
+def test_latency(code, phases, latency):
+    assert BchDecoder(code, phases).latency == latency
+
+
+def test_quiet_while_no_word_is_inside():
+    code, phases = SINGLE_BYTES
+    received = weights(code, codewords(code, 3, seed=15), [2, 2, 3], seed=16)
+    out = check(code, cut(received, [2, 1]), phases=phases, gap=80)
+    busy = [edge for edge, quiet in enumerate(out.quiet) if not quiet]
+    spans = [(0, 36), (116, 18)]
+    assert busy == [e for first, n in spans for e in range(first, first + n + out.latency)]
+
+
+@pytest.mark.parametrize(
+    ("code", "phases", "message"),
+    [
+        (COSMOS, 3, "Phases must be 1, 2 or 4, not 3"),
+        (BchCode(m=8, t=1, chunk_bytes=16), 1, "t must be at least 2, not 1"),
+        (BchCode(m=9, t=2, chunk_bytes=30), 4, "at least 32 bits, those of a word, not 18"),
+        (
+            BchCode(m=12, t=14, chunk_bytes=128),
+            4,
+            "at least 256 bytes for t = 14 at 4 bytes a clock, not 149",
+        ),
+    ],
+)
+def test_refuses(code, phases, message):
+    with pytest.raises(ValueError, match=message):
+        BchDecoder(code, phases)
