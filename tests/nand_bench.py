@@ -7,10 +7,11 @@ from amaranth.sim import Simulator
 
 from rtl.contract.channel import ArrayDone, ChannelCounters
 from rtl.contract.codec import pack
+from rtl.contract.nand_part import NandPart
 from rtl.nand.unit import FlashChannelUnit
 from tests.scenarios.nand import PERIOD_PS, Feeder, page_image
 
-__all__ = ["UnitBench", "completion_fields", "write_page"]
+__all__ = ["CALM", "UnitBench", "completion_fields", "write_page"]
 
 NEVER = (1 << 48) - 1
 WORD_BYTES = 128
@@ -26,6 +27,34 @@ FIELDS = (
     "last",
     "polls",
 )
+
+CALM = NandPart(
+    name="calm",
+    page_bytes=256,
+    spare_bytes=48,
+    pages_per_block=4,
+    blocks_per_lun=3,
+    luns=1,
+    t_r_ps=1_205_000,
+    t_wc_ps=40_000,
+    t_wp_ps=20_000,
+    t_wh_ps=20_000,
+    t_cs_ps=30_000,
+    t_ch_ps=10_000,
+    t_cals_ps=20_000,
+    t_cah_ps=10_000,
+    t_wb_ps=100_000,
+    t_rr_ps=20_000,
+    t_whr_ps=60_000,
+    t_ccs_ps=100_000,
+    t_rhw_ps=100_000,
+    t_rpre_ps=10_000,
+    t_rpst_ps=40_000,
+    t_dqsre_ps=20_000,
+    poll_first_ps=1_000_000,
+    poll_period_ps=300_000,
+)
+"""A part of which no time hides another; a test lengthens the one it is about."""
 
 
 def completion_fields(completion):
