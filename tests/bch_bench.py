@@ -68,6 +68,7 @@ class DecoderPins(wiring.Component):
 class Decoded:
     """What came out: transfers, verdicts a codeword, and counts a transfer; edges by number."""
 
+    latency: int
     transfers: list
     verdicts: list
     counts: list
@@ -82,22 +83,24 @@ def stream_words(raw, phases):
     return [int.from_bytes(raw[i : i + phases], "little") for i in range(0, len(raw), phases)]
 
 
-def decode_transfers(code, transfers, *, phases, gap=0, tables=True, disabled=(), tail=4):
-    """Send ``transfers`` (bytes), ``gap`` clocks between them; those of ``disabled`` undecoded."""
+def decode_transfers(code, transfers, *, phases, gap=0, pauses=0, tables=True, disabled=()):
+    """Send ``transfers`` (bytes), ``gap`` clocks between them; those of ``disabled`` undecoded.
+
+    Up to ``pauses`` clocks pass between words.
+    """
     dut = BchDecoder(code, phases, tag=4, tables=tables)
-    out = Decoded([b""], [], [], [], [], [])
+    out = Decoded(dut.latency, [b""], [], [], [], [], [])
     words = []
+    stall = Stalls(pauses, seed=3)
     for number, raw in enumerate(transfers):
         sent = stream_words(raw, phases)
         flags = [(number % 16, number not in disabled)] * len(sent)
-        words += [
-            (word, index == len(sent) - 1, *flag)
-            for index, (word, flag) in enumerate(zip(sent, flags, strict=True))
-        ]
+        for index, (word, flag) in enumerate(zip(sent, flags, strict=True)):
+            words += [(word, index == len(sent) - 1, *flag), *[None] * stall()]
         words += [None] * gap
 
     async def drive(ctx):
-        for word in words + [None] * (dut.latency + tail):
+        for word in words + [None] * (dut.latency + 4):
             ctx.set(dut.input.valid, word is not None)
             if word is not None:
                 value, last, tag, enable = word
@@ -135,7 +138,6 @@ def decode_transfers(code, transfers, *, phases, gap=0, tables=True, disabled=()
     simulator.add_testbench(watch, background=True)
     simulator.run()
     assert out.transfers.pop() == b""
-    out.latency = dut.latency
     out.transfers = [part[: len(raw)] for part, raw in zip(out.transfers, transfers, strict=True)]
     return out
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from rtl.bch.decoder import BchDecoder
+from rtl.bch.framer import longest_window
 from rtl.contract.bch import BchCode
 from tests.bch_bench import decode_transfers, expected
 from tests.scenarios.bch import COSMOS, DOUBLE, PADDED, WIDE, codewords, flip, weights
@@ -49,8 +50,19 @@ def check(code, transfers, **how):
     assert out.transfers == results
     assert out.verdicts == verdicts
     assert out.counts == counts
-    assert {b - a for a, b in zip(out.in_edges, out.out_edges, strict=True)} == {out.latency}
+    if not how.get("pauses") and not disabled:
+        waits = np.subtract(out.out_edges, out.in_edges)
+        assert set(waits[in_codewords(code, transfers, how["phases"])]) == {out.latency}
     return out
+
+
+def in_codewords(code, transfers, phases):
+    """Whether each word has bytes of a whole codeword."""
+    flags = []
+    for raw in transfers:
+        whole = len(raw) // code.codeword_bytes * code.codeword_bytes
+        flags += [at < whole for at in range(0, len(raw), phases)]
+    return flags
 
 
 @pytest.mark.parametrize("gap", [0, 1])
@@ -62,6 +74,28 @@ def test_every_weight_in_transfers_of_all_lengths(code, phases, gap):
     out = check(code, cut(received, counts), phases=phases, gap=gap)
     assert any(uncorrectable for _, uncorrectable in out.verdicts)
     assert any(corrected == code.t for corrected, _ in out.verdicts)
+
+
+@pytest.mark.parametrize(("code", "phases"), SMALL)
+def test_pauses_between_words(code, phases):
+    """A codeword leaves without a pause, in the time after its last word that it always takes."""
+    chosen = np.arange(8) % (code.t + 2)
+    received = weights(code, codewords(code, len(chosen), seed=17), chosen, seed=18)
+    transfers = cut(received, [3, 1, 4])
+    out = check(code, transfers, phases=phases, pauses=3)
+    first_word = 0
+    for raw in transfers:
+        for number in range(len(raw) // code.codeword_bytes):
+            begin = number * code.codeword_bytes
+            end = begin + code.codeword_bytes - 1
+            words = end // phases - begin // phases
+            ended = out.in_edges[first_word + end // phases]
+            is_short = words + 1 < longest_window(code, phases)
+            left = ended + out.latency - (longest_window(code, phases) - 1) + is_short
+            assert out.out_edges[first_word + begin // phases] == left
+            inner = out.out_edges[first_word + begin // phases : first_word + end // phases]
+            assert inner == list(range(left, left + words))
+        first_word += -(-len(raw) // phases)
 
 
 @pytest.mark.slow
@@ -105,7 +139,9 @@ def test_random_words_miscorrect_as_in_the_reference(code, phases):
 def test_transfers_without_codewords_pass_as_they_came():
     code, phases = BYTE_LEFT
     received = weights(code, codewords(code, 6, seed=11), [1, 2, 4, 1, 2, 3], seed=12)
-    out = check(code, cut(received, [2, 2, 2]), phases=phases, disabled=(1,))
+    out = check(code, cut(received, [2, 2, 2]), phases=phases, disabled=(1,), gap=150)
+    words = 2 * code.codeword_bytes // phases + 1
+    assert set(np.subtract(out.out_edges, out.in_edges)[words : 2 * words]) == {7}
     assert [corrected for corrected, _ in out.verdicts] == [1, 2, 2, 3]
 
 

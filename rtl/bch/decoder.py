@@ -1,11 +1,12 @@
 """BCH decoder of a flash channel: corrects a stream of words, a fixed number of clocks later."""
 
-from amaranth.hdl import Module, Signal
-from amaranth.lib import data, memory, stream, wiring
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.bch.framer import Framer, frame_layout, longest_window
 from rtl.bch.key_equation import KeyEquation, solving_clocks
+from rtl.bch.queue import WordQueue
 from rtl.bch.search import ErrorSearch
 from rtl.bch.verdict import TransferVerdict, Verdicts, codeword_verdict
 
@@ -21,17 +22,20 @@ def decoder_word(phases, tag):
 
 
 class BchDecoder(wiring.Component):
-    """Corrects transfers of whole codewords at one word a clock, without ever pausing.
+    """Corrects transfers of whole codewords at one word a clock, without ever holding one up.
 
-    A transfer is codewords one after the other, from its first byte on, in words that follow each
-    other clock by clock; ``last`` marks its last word. Codewords may end inside a word. What
-    follows the last whole codeword of a transfer (a byte that makes its length even) passes as it
-    came. Pad bits are cleared. Transfers may follow each other without a gap.
+    A transfer is codewords one after the other, from its first byte on; ``last`` marks its last
+    word. Codewords may end inside a word, words may have pauses between them, and transfers may
+    follow each other without a gap. What follows the last whole codeword of a transfer (a byte that
+    makes its length even) passes as it came. Pad bits are cleared.
 
-    Every word comes out :attr:`latency` clocks after it went in, whatever the errors, with the bits
-    of its codewords corrected and parity, layout and tag as before. Codewords in flight: one comes
-    in while the one before it is solved, searched, and goes out. Latency is ``longest_window(code,
-    phases)`` words, the time of the key equation, 4 t + 2, and five registers.
+    Where words come clock by clock, every word of a codeword goes out :attr:`latency` clocks after
+    it came in, whatever its errors, with parity, layout and tag as before. After a pause the first
+    word of a codeword goes out as long after the codeword's last word as it does without, its
+    others in the clocks that follow; a word that ends a codeword and begins one waits for both.
+    :attr:`latency` is the words that a codeword touches (:func:`longest_window`), the time of the
+    key equation (:func:`solving_clocks`), and five registers. Two codewords are in flight: one
+    comes in while the one before it is solved, searched, and goes out.
 
     A codeword with more than t errors is flagged, and goes out as it came but for up to t - 1 bits
     at false roots: it has begun to go out when that shows. As with every such code a few patterns
@@ -61,7 +65,8 @@ class BchDecoder(wiring.Component):
     input : In(stream.Signature(decoder_word(phases, tag), always_ready=True))
         As received.
     enable : In(1)
-        Low with each word of a transfer that has no codewords; it passes as it came.
+        Low with each word of a transfer that has no codewords; it passes as it came, in seven
+        clocks if nothing is before it.
     output : Out(stream.Signature(decoder_word(phases, tag), always_ready=True))
         Corrected.
     codeword_valid, codeword : Out
@@ -134,7 +139,10 @@ class BchDecoder(wiring.Component):
         code, phases, tables = self._code, self._phases, self._tables
         m.submodules.framer = framer = Framer(code, phases, tables=tables)
         m.submodules.key_equation = key_equation = KeyEquation(code, tables=tables)
-        is_active = self._activity(m)
+        entry = data.StructLayout({"frame": frame_layout(phases), "payload": self._word})
+        m.submodules.queue = queue = WordQueue(
+            entry, delay=solving_clocks(code) + 1, depth=self.latency
+        )
         m.d.comb += [
             framer.valid.eq(self.input.valid),
             framer.word.eq(self.input.payload.word),
@@ -142,58 +150,31 @@ class BchDecoder(wiring.Component):
             framer.enable.eq(self.enable),
             key_equation.start.eq(framer.start & framer.remainder.any()),
             key_equation.remainder.eq(framer.remainder),
+            queue.write.eq(self.input.valid),
+            queue.word.frame.eq(framer.frame),
+            queue.word.payload.eq(self.input.payload),
+            queue.word.payload.word.eq(framer.clean),
+            queue.resolves.eq(framer.resolves),
+            queue.late.eq(framer.late),
         ]
-        passing = self._delay_line(m, is_active, framer)
-        stages = [passing]
+        stages = [(queue.valid, queue.passing)]
         for number in range(1, STAGES):
-            stage = Signal.like(passing, name=f"stage{number}")
-            m.d.sync += stage.eq(stages[-1])
-            stages.append(stage)
+            valid, word = Signal(name=f"valid{number}"), Signal(entry, name=f"word{number}")
+            m.d.sync += [valid.eq(stages[-1][0]), word.eq(stages[-1][1])]
+            stages.append((valid, word))
         self._correct(m, stages, key_equation)
+        # The head of the queue is a register, too.
+        moving = Signal(STAGES + 1)
+        is_moving = self.input.valid | ~queue.empty
+        m.d.sync += moving.eq(Cat(is_moving, moving[:-1]))
+        m.d.comb += self.quiet.eq(~is_moving & ~moving.any())
         return m
-
-    def _activity(self, m):
-        """High while there is a word inside or at the input."""
-        left = Signal(range(self.latency + 1))
-        is_active = self.input.valid | (left != 0)
-        m.d.comb += self.quiet.eq(~is_active)
-        with m.If(self.input.valid):
-            m.d.sync += left.eq(self.latency)
-        with m.Elif(left != 0):
-            m.d.sync += left.eq(left - 1)
-        return is_active
-
-    def _delay_line(self, m, is_active, framer):
-        """Words, valid or not, with their frames, ``_delay`` clocks after they came in."""
-        entry = data.StructLayout(
-            {"valid": 1, "frame": frame_layout(self._phases), "payload": self._word}
-        )
-        depth = 1 << self._delay.bit_length()
-        m.submodules.delay_line = line = memory.Memory(shape=entry, depth=depth, init=[])
-        write, read = line.write_port(), line.read_port()
-        place = Signal(range(depth))
-        m.d.comb += [
-            write.en.eq(is_active),
-            write.addr.eq(place),
-            write.data.valid.eq(self.input.valid),
-            write.data.frame.eq(framer.frame),
-            write.data.payload.eq(self.input.payload),
-            write.data.payload.word.eq(framer.clean),
-            read.en.eq(is_active),
-            read.addr.eq(place - (self._delay - 1)),
-        ]
-        with m.If(is_active):
-            m.d.sync += place.eq(place + 1)
-        # A block memory's output is slow: it gets a register.
-        passing = Signal(entry)
-        m.d.sync += passing.eq(read.data)
-        return passing
 
     def _correct(self, m, stages, key_equation):
         """Search, correct and count; ``stages`` has the words at each register from the line on."""
         m.submodules.search = search = ErrorSearch(self._code, self._phases, tables=self._tables)
         m.submodules.verdicts = verdicts = Verdicts(self._code, self._phases)
-        passing, _, found, corrected = stages
+        (valid, passing), _, (is_found, found), (is_corrected, corrected) = stages
         # The key equation is done in the clock before the codeword's first word passes.
         is_wrong = [key_equation.done]
         for number in range(3):
@@ -201,16 +182,16 @@ class BchDecoder(wiring.Component):
             m.d.sync += is_wrong[-1].eq(is_wrong[-2])
         is_opening = Signal()
         m.d.comb += [
-            is_opening.eq(stages[1].frame.opens | stages[2].frame.opens | stages[3].frame.opens),
+            is_opening.eq(Cat(valid & word.frame.opens for valid, word in stages[1:]).any()),
             search.load.eq(key_equation.done & (key_equation.errors <= self._code.t)),
             *(
                 one.eq(other)
                 for one, other in zip(search.locator, key_equation.locator, strict=True)
             ),
-            search.valid.eq(passing.valid),
+            search.valid.eq(valid),
             search.frame.eq(passing.frame),
             search.stop.eq(verdicts.is_found & ~is_opening),
-            verdicts.valid.eq(found.valid),
+            verdicts.valid.eq(is_found),
             verdicts.frame.eq(found.frame),
             verdicts.last.eq(found.payload.last),
             verdicts.errors.eq(search.errors),
@@ -222,7 +203,7 @@ class BchDecoder(wiring.Component):
         ]
         m.d.sync += [
             corrected.payload.word.eq(found.payload.word ^ search.errors),
-            self.output.valid.eq(corrected.valid),
+            self.output.valid.eq(is_corrected),
         ]
-        with m.If(corrected.valid):
+        with m.If(is_corrected):
             m.d.sync += self.output.payload.eq(corrected.payload)

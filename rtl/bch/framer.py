@@ -55,6 +55,9 @@ class Framer(wiring.Component):
         Of the word, combinational.
     clean : Out(8 * phases)
         The word without the pad bits of a codeword that ends in it, combinational.
+    resolves, late : Out(1)
+        The open codeword ends in this word, or will not, since the transfer does; ``late`` with the
+        ends of short codewords, which ``start`` a clock later, and with those that will not.
     start : Out(1)
         Strobe: ``remainder`` is that of the codeword that ended, in the clock before last if it
         was short of a word, else in the last clock.
@@ -74,6 +77,8 @@ class Framer(wiring.Component):
                 "enable": In(1),
                 "frame": Out(frame_layout(phases)),
                 "clean": Out(8 * phases),
+                "resolves": Out(1),
+                "late": Out(1),
                 "start": Out(1),
                 "remainder": Out(code.parity_bits),
             }
@@ -95,8 +100,9 @@ class Framer(wiring.Component):
             self.frame.closes.eq(self.enable & is_end),
             self.frame.split.eq(split),
             self.frame.opens.eq(
-                self.enable & (is_at_start | (is_end & (left != phases) & ~self.last))
+                self.enable & ~self.last & (is_at_start | (is_end & (left != phases)))
             ),
+            self.resolves.eq(self.valid & self.enable & (is_end | (self.last & ~is_at_start))),
             step.remainder.eq(running),
             self.clean.eq(Mux(self.frame.closes, self.word & ~self._pad(split), self.word)),
             step.word.eq(Mux(is_end, self.clean & self._lanes(split), self.word)),
@@ -121,16 +127,16 @@ class Framer(wiring.Component):
     def _start(self, m, split):
         """Strobe when the remainder is that of ``longest_window`` words."""
         ends = self.valid & self.frame.closes
-        short = self._short_splits()
-        if not short:
+        is_short = Cat(split == value for value in self._short_splits()).any()
+        m.d.comb += self.late.eq(~self.frame.closes | is_short)
+        if not self._short_splits():
             m.d.sync += self.start.eq(ends)
             return
-        is_short = Signal()
+        was_short = Signal()
         m.submodules.more = more = RemainderStep(self._code, self._phases, tables=self._tables)
         m.d.comb += more.remainder.eq(self.remainder)
-        m.d.sync += is_short.eq(ends & Cat(split == value for value in short).any())
-        m.d.sync += self.start.eq((ends & ~Cat(split == value for value in short).any()) | is_short)
-        with m.If(is_short):
+        m.d.sync += [was_short.eq(ends & is_short), self.start.eq((ends & ~is_short) | was_short)]
+        with m.If(was_short):
             m.d.sync += self.remainder.eq(more.output)
 
     def _short_splits(self):

@@ -1,0 +1,87 @@
+"""Words of a decoder wait here until the locator of their codeword is known."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import memory, wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["WordQueue"]
+
+
+class WordQueue(wiring.Component):
+    """First in, first out; a word that opens a codeword waits until that is resolved.
+
+    Words follow each other in single clocks, as far as they are there. What ``resolves`` says is
+    heeded ``delay`` clocks later, or one more where it is ``late``; there are as many resolutions
+    as words that open a codeword, in the same order.
+
+    Parameters
+    ----------
+    entry : ShapeLike
+        Of a word, with ``frame.opens``.
+    delay : int
+        Clocks from the edge that takes a codeword's last word to the edge that gives out its
+        first.
+    depth : int
+        Words that may wait.
+
+    Members
+    -------
+    write : In(1), word : In(entry)
+        A word comes in.
+    resolves, late : In(1)
+        The codeword that was opened first of those not resolved ended, or will not end.
+    valid : Out(1), passing : Out(entry)
+        A word goes out.
+    empty : Out(1)
+        No word waits.
+    """
+
+    def __init__(self, entry, *, delay, depth):
+        self._entry = entry
+        self._delay = delay
+        self._depth = 1 << depth.bit_length()
+        super().__init__(
+            {
+                "write": In(1),
+                "word": In(entry),
+                "resolves": In(1),
+                "late": In(1),
+                "valid": Out(1),
+                "passing": Out(entry),
+                "empty": Out(1, init=1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.words = words = memory.Memory(shape=self._entry, depth=self._depth, init=[])
+        write, read = words.write_port(), words.read_port()
+        write_place, read_place, next_place = (
+            Signal(range(self._depth), name=name) for name in ("write", "read", "next")
+        )
+        passes, is_head = Signal(), Signal()
+        resolved = Signal(range(4))
+        opens = read.data.frame.opens
+        m.d.comb += [
+            write.en.eq(self.write),
+            write.addr.eq(write_place),
+            write.data.eq(self.word),
+            passes.eq(is_head & (~opens | (resolved != 0))),
+            next_place.eq(read_place + passes),
+            read.addr.eq(next_place),
+            read.en.eq(write_place != next_place),
+            self.empty.eq(write_place == read_place),
+        ]
+        pending = Signal(self._delay)
+        m.d.sync += [
+            write_place.eq(write_place + self.write),
+            read_place.eq(next_place),
+            is_head.eq(write_place != next_place),
+            pending.eq(Cat(self.resolves & self.late, pending[:-1])),
+            pending[1].eq(pending[0] | (self.resolves & ~self.late)),
+            resolved.eq(resolved + pending[-1] - (passes & opens)),
+            self.valid.eq(passes),
+        ]
+        with m.If(passes):
+            m.d.sync += self.passing.eq(read.data)
+        return m
