@@ -18,6 +18,7 @@ from rtl.nand.controller import FlashChannelController
 from rtl.nand.die import NandDie
 from rtl.nand.earliest import earliest
 from rtl.nand.landing import Landing
+from rtl.nand.launch import Launch
 from rtl.nand.mailbox import Mailbox
 
 __all__ = ["FlashChannelUnit"]
@@ -34,11 +35,14 @@ class FlashChannelUnit(wiring.Component):
     Storage, below the unit: die w is ``die{w}``, its page registers ``die{w}.page{l}`` (see
     :class:`NandDie`), the landing memory ``landing.memory`` (see :class:`Landing`); the words are
     ``ram.mem`` in Verilog, and ``dies[w].pages[l].data`` and ``landing.storage.data`` in Amaranth's
-    simulator.
+    simulator. A part with times beyond the plain read has a launch memory, too: ``launch.memory``
+    and ``launch.storage.data`` (see :class:`Launch`). Its slots are as many as those for landing;
+    the kernel fills one before it hands over the command that names it, and may fill it again once
+    that command has completed.
 
     Parameters
     ----------
-    part, period_ps, ways, phases, slots
+    part, period_ps, ways, phases, slots, watchdog_ps
         As in :class:`FlashChannelController`.
     emitted : bool
         For Verilog: each die is an instance of one module ``nand_die``, which ``die`` describes.
@@ -49,17 +53,29 @@ class FlashChannelUnit(wiring.Component):
     event, event_toggle, quiet, wake_edge, counters : Out
     """
 
-    def __init__(self, part, *, period_ps, ways, phases=2, slots=2, emitted=False):
+    def __init__(
+        self, part, *, period_ps, ways, phases=2, slots=2, watchdog_ps=None, emitted=False
+    ):
         self._ways = ways
         self._luns = part.luns
         self._emitted = emitted
         self.controller = FlashChannelController(
-            part, period_ps=period_ps, ways=ways, phases=phases, slots=slots
+            part,
+            period_ps=period_ps,
+            ways=ways,
+            phases=phases,
+            slots=slots,
+            watchdog_ps=watchdog_ps,
         )
         self.checker = BusChecker(part, period_ps=period_ps, ways=ways, phases=phases)
         self.landing = Landing(
             transfer_bytes=part.raw_page_bytes, slots=slots, phases=phases, emitted=emitted
         )
+        self.launch = None
+        if part.extended is not None:
+            self.launch = Launch(
+                transfer_bytes=part.raw_page_bytes, slots=slots, phases=phases, emitted=emitted
+            )
         self.dies = [
             NandDie(part, period_ps=period_ps, ways=ways, phases=phases, emitted=emitted)
             for _ in range(1 if emitted else ways)
@@ -95,6 +111,11 @@ class FlashChannelUnit(wiring.Component):
         dies = self._dies(m)
         wiring.connect(m, mailbox.output, controller.commands)
         wiring.connect(m, controller.data, landing.data)
+        if self.launch is not None:
+            m.submodules.launch = launch = self.launch
+            wiring.connect(m, launch.data, controller.launch)
+            m.d.comb += launch.start.eq(controller.launch_start)
+            m.d.comb += launch.slot.eq(controller.launch_slot)
         m.d.comb += [
             mailbox.word.eq(self.command),
             mailbox.toggle.eq(self.command_toggle),
