@@ -1,12 +1,28 @@
 """Fixed-priority classes, round robin within each: who gets the bus next."""
 
+import enum
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.nand.command_cycles import BusOperationKind
+from rtl.nand.oldest_first import OldestFirst
 
-__all__ = ["BusArbiter"]
+__all__ = ["BusArbiter", "BusPolicy"]
+
+
+class BusPolicy(enum.Enum):
+    """Who goes first; within a class LUNs take turns where nothing else is said."""
+
+    ROUND_ROBIN = "round-robin"
+    """What is issued, then polls, then transfers."""
+    READS_FIRST = "reads-first"
+    """Programs, erases and all else that is no read are issued last, after transfers too: reads
+    never wait for data that could go to a die later, and a channel full of reads never writes.
+    """
+    OLDEST_READY_FIRST = "oldest-ready-first"
+    """As round-robin, but of the LUNs that are ready the one is read that was ready first."""
 
 
 class BusArbiter(wiring.Component):
@@ -22,6 +38,7 @@ class BusArbiter(wiring.Component):
         LUNs of the channel, over all ways.
     has_completions : bool
         There are commands that end without the bus.
+    policy : BusPolicy
 
     Members
     -------
@@ -29,6 +46,10 @@ class BusArbiter(wiring.Component):
         Candidates.
     completions : In(luns)
         Candidates too, if ``has_completions``.
+    urgent : In(luns)
+        LUNs whose command is a read; only for READS_FIRST.
+    ready : In(luns)
+        LUNs that wait for a transfer, candidates or not; only for OLDEST_READY_FIRST.
     serve : In(1)
         The choice is carried out in this clock.
     valid : Out(1)
@@ -41,11 +62,17 @@ class BusArbiter(wiring.Component):
         So have other classes.
     """
 
-    def __init__(self, luns, *, has_completions=False):
+    def __init__(self, luns, *, has_completions=False, policy=BusPolicy.ROUND_ROBIN):
         self._luns = luns
         self._has_completions = has_completions
+        self._policy = policy
+        inputs = {
+            "completions": has_completions,
+            "urgent": policy is BusPolicy.READS_FIRST,
+            "ready": policy is BusPolicy.OLDEST_READY_FIRST,
+        }
         super().__init__(
-            ({"completions": In(luns)} if has_completions else {})
+            {name: In(luns) for name, is_there in inputs.items() if is_there}
             | {
                 "reads": In(luns),
                 "polls": In(luns),
@@ -61,23 +88,23 @@ class BusArbiter(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        completions = {BusOperationKind.COMPLETE: self.completions} if self._has_completions else {}
-        classes = completions | {
-            BusOperationKind.ISSUE: self.reads,
-            BusOperationKind.POLL: self.polls,
-            BusOperationKind.TRANSFER: self.transfers,
-        }
-        asking = Cat(*(requests.any() for requests in classes.values()))
+        classes = self._classes()
+        if self._policy is BusPolicy.OLDEST_READY_FIRST:
+            m.submodules.order = order = OldestFirst(self._luns)
+            m.d.comb += [order.waiting.eq(self.ready), order.requests.eq(self.transfers)]
+        asking = Cat(*(candidates.any() for _, candidates in classes))
         requests = Signal(self._luns)
         spent = Signal(self._luns)
         ahead = Signal(self._luns)
-        for number, (kind, candidates) in enumerate(classes.items()):
+        for number, (kind, candidates) in enumerate(classes):
             # LUNs up to the one served last, as a mask of ones from bit 0 on.
-            served = Signal(self._luns, name=f"served_{kind.name.lower()}")
+            served = Signal(self._luns, name=f"served{number}_{kind.name.lower()}")
             with (m.Elif if number else m.If)(candidates.any()):
                 m.d.comb += [self.kind.eq(kind), requests.eq(candidates), spent.eq(served)]
                 with m.If(self.serve):
                     m.d.sync += served.eq((2 << self.index) - 1)
+                if self._policy is BusPolicy.OLDEST_READY_FIRST and candidates is self.transfers:
+                    m.d.comb += spent.eq(~order.oldest)
         m.d.comb += [
             ahead.eq(requests & ~spent),
             self.valid.eq(asking.any()),
@@ -86,6 +113,20 @@ class BusArbiter(wiring.Component):
             self.index.eq(self._first(Mux(ahead.any(), ahead, requests))),
         ]
         return m
+
+    def _classes(self):
+        """Kinds and candidates, in the order of their priority."""
+        issues, others = [self.reads], []
+        if self._policy is BusPolicy.READS_FIRST:
+            issues, others = [self.reads & self.urgent], [self.reads & ~self.urgent]
+        completions = [self.completions] if self._has_completions else []
+        return [
+            *((BusOperationKind.COMPLETE, candidates) for candidates in completions),
+            *((BusOperationKind.ISSUE, candidates) for candidates in issues),
+            (BusOperationKind.POLL, self.polls),
+            (BusOperationKind.TRANSFER, self.transfers),
+            *((BusOperationKind.ISSUE, candidates) for candidates in others),
+        ]
 
     def _first(self, requests):
         """Number of the lowest bit set."""

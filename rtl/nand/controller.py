@@ -14,7 +14,7 @@ from rtl.contract.channel import (
 )
 from rtl.contract.nand_part import cycles
 from rtl.contract.onfi import COLUMN_CYCLES, ROW_CYCLES, Opcode, StatusBit, row_bits
-from rtl.nand.arbiter import BusArbiter
+from rtl.nand.arbiter import BusArbiter, BusPolicy
 from rtl.nand.command_cycles import BusOperationKind
 from rtl.nand.completion import CompletionRecord
 from rtl.nand.counters import EventCounters
@@ -71,6 +71,8 @@ class FlashChannelController(wiring.Component):
     watchdog_ps : int or None
         A LUN that is busy for so long after a command's last cycle is given up, see
         :class:`OperationStates`; None is never.
+    policy : str
+        Value of a :class:`BusPolicy`.
 
     Members
     -------
@@ -104,7 +106,9 @@ class FlashChannelController(wiring.Component):
         addressed.
     """
 
-    def __init__(self, part, *, period_ps, ways, phases=2, slots=2, watchdog_ps=None):
+    def __init__(
+        self, part, *, period_ps, ways, phases=2, slots=2, watchdog_ps=None, policy="round-robin"
+    ):
         if not isinstance(slots, int) or not 1 <= slots <= 256:
             raise ValueError(f"Slots must be an integer from 1 to 256, not {slots!r}")
         if part.luns > 256 or row_bits(part) + (part.luns - 1).bit_length() > 8 * ROW_CYCLES:
@@ -119,6 +123,9 @@ class FlashChannelController(wiring.Component):
         self._is_extended = part.extended is not None
         if self._is_extended and phases == 4:
             raise ValueError("Phases must be 1 or 2 for a part that takes data, not 4")
+        self._policy = BusPolicy(policy)
+        if self._policy is BusPolicy.READS_FIRST and not self._is_extended:
+            raise ValueError("Reads-first needs a part with extended times, not one of plain reads")
         if watchdog_ps is not None:
             self._check_watchdog(part, watchdog_ps)
             watchdog_ps = cycles(watchdog_ps, period_ps)
@@ -163,7 +170,9 @@ class FlashChannelController(wiring.Component):
         m = Module()
         m.submodules.table = table = self._make_table()
         m.submodules.arbiter = arbiter = BusArbiter(
-            self._ways * self._part.luns, has_completions=self._is_extended
+            self._ways * self._part.luns,
+            has_completions=self._is_extended,
+            policy=self._policy,
         )
         m.submodules.bus = bus = BusSequencer(self._timing, self._ways, self._phases)
         m.submodules.record = record = CompletionRecord()
@@ -223,6 +232,8 @@ class FlashChannelController(wiring.Component):
             bus.length.eq(table.context.length),
             bus.way.eq(arbiter.index // luns),
         ]
+        if self._policy is BusPolicy.OLDEST_READY_FIRST:
+            m.d.comb += arbiter.ready.eq(table.transfers)
         with m.If(self.landing_ready.any() & ~record.busy):
             m.d.comb += arbiter.transfers.eq(table.transfers)
         with m.If(bus.start):
@@ -259,6 +270,8 @@ class FlashChannelController(wiring.Component):
             m.d.comb += arbiter.transfers.eq(table.transfers & reservation.allowed)
         with m.If(~record.busy):
             m.d.comb += arbiter.completions.eq(table.completions)
+        if self._policy is BusPolicy.READS_FIRST:
+            m.d.comb += arbiter.urgent.eq(table.urgent)
         with m.If(ends):
             m.d.comb += [bus.start.eq(0), table.take.eq(1)]
         status = table.opening.status

@@ -5,6 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.contract.channel import ChannelOperation
+from rtl.contract.onfi import Opcode
 from rtl.contract.operations import Finish
 from rtl.nand.operation_sets import is_any
 
@@ -19,13 +20,18 @@ class OrderKind(data.Struct):
     is_target: 1
     is_reset: 1
     needs_status: 1
+    is_read: 1
+    """The array senses a page, or shows one that it has sensed."""
     moves_data: 1
     """Data comes from the die when it is ready."""
 
 
+READS = (Opcode.READ, Opcode.READ_CACHE, Opcode.READ_CACHE_END)
+
 ORDER_KINDS = {
     "is_silent": lambda steps: steps.first is None,
     "is_target": lambda steps: steps.is_target,
+    "is_read": lambda steps: steps.first in READS,
     "needs_status": lambda steps: steps.finish is Finish.STATUS,
     "moves_data": lambda steps: steps.finish in (Finish.TRANSFER, Finish.OUTPUT),
 }
@@ -51,7 +57,7 @@ class LunOrders(wiring.Component):
         As in :class:`LunStates`.
     kind : In(OrderKind)
         Of the command that comes in.
-    is_silent, is_target, is_reset, needs_status, moves_data : Out(luns)
+    is_silent, is_target, is_reset, needs_status, is_read, moves_data : Out(luns)
         Of the active command of each LUN; without one they mean nothing.
     """
 

@@ -50,8 +50,8 @@ class OperationStates(wiring.Component):
         What each LUN asks of the bus.
     wants_completion : Out
         LUNs whose command ends without any further use of the bus.
-    is_target : Out
-        LUNs whose active command is about the whole way.
+    is_target, is_read : Out
+        LUNs whose active command is about the whole way; is a read.
     ready : Out
         LUNs that have been found ready.
     became_ready : Out
@@ -75,7 +75,7 @@ class OperationStates(wiring.Component):
         super().__init__(
             {"now": In(STAMP_BITS), "kind": In(OrderKind), "is_busy": In(1), "is_rdy": In(1)}
             | {name: In(luns) for name in INS}
-            | {name: Out(luns) for name in (*OUTS, *WANTS, "is_target")}
+            | {name: Out(luns) for name in (*OUTS, *WANTS, "is_target", "is_read")}
             | {"is_changing": Out(1), "wake_edge": Out(STAMP_BITS, init=NEVER)}
         )
 
@@ -94,6 +94,7 @@ class OperationStates(wiring.Component):
             orders.tail.eq(self.tail),
             orders.kind.eq(self.kind),
             self.is_target.eq(occupied & orders.is_target),
+            self.is_read.eq(occupied & orders.is_read),
             begins.eq(self.issue & self.is_busy.replicate(self._luns)),
             self.became_ready.eq(found | expired | skipped | self.issue & ~begins),
             self.wants_transfer.eq(self.ready & orders.moves_data & ~self.timed_out),

@@ -53,8 +53,8 @@ class OperationTable(LunTable):
     -------
     completions : Out(ways * luns)
         LUNs whose command ends without any further use of the bus.
-    targets : Out(ways * luns)
-        LUNs whose active command is about the whole way.
+    targets, urgent : Out(ways * luns)
+        LUNs whose active command is about the whole way; is a read.
     order : Out(Order)
         Of the active command of LUN ``index``.
     is_busy : In(1)
@@ -74,6 +74,7 @@ class OperationTable(LunTable):
             members={
                 "completions": Out(luns),
                 "targets": Out(luns),
+                "urgent": Out(luns),
                 "order": Out(Order),
                 "is_busy": In(1),
                 "status_byte": In(8),
@@ -94,6 +95,7 @@ class OperationTable(LunTable):
             states.is_rdy.eq((self.status_byte & StatusBit.RDY).any()),
             self.completions.eq(states.wants_completion),
             self.targets.eq(states.is_target),
+            self.urgent.eq(states.is_read),
         ]
         with m.If(self.take):
             m.d.comb += states.take.eq(chosen)
