@@ -44,8 +44,8 @@ ONE_LUN_IDLE = (Read(3, 0, 1, 5, 0, 304, 0), Read(123, 0, 2, 6, 10, 64, 1))
 
 A_CYCLE_MORE = """
 -with m.If(is_last):
-+is_past = index == LAST_ADDRESS + 2
-+with m.If(Mux(self.operation.kind == BusOperationKind.READ, is_past, is_last)):
++is_past = index == CONFIRM + 1
++with m.If(Mux(self.operation.kind == BusOperationKind.ISSUE, is_past, is_last)):
 """
 """A read is over a cycle late; that cycle repeats its confirm."""
 
@@ -99,8 +99,9 @@ MUTANTS = {
         command_cycles,
         A_CYCLE_MORE
         + """
-        -    Opcode.READ_CONFIRM,
-        +    Mux(index == LAST_ADDRESS + 1, Opcode.READ_CONFIRM, 0x31),
+        -m.d.sync += [self.dq_o.eq(steps.confirm), self.cle.eq(1), self.ale.eq(0)]
+        +confirm = Mux(index == CONFIRM, steps.confirm, 0x31)
+        +m.d.sync += [self.dq_o.eq(confirm), self.cle.eq(1), self.ale.eq(0)]
         """,
         APART,
     ),
@@ -130,6 +131,7 @@ MUTANTS = {
         +with m.If(arbiter.kind == BusOperationKind.POLL):
         +    m.d.comb += bus.operation.row.eq(table.context.row[: row_bits(self._part)])
          with m.If(self.landing_ready.any() & ~record.busy):
+             m.d.comb += arbiter.transfers.eq(table.transfers)
         """,
         ONE_LUN_IDLE,
         THREE_LUNS,
@@ -139,8 +141,9 @@ MUTANTS = {
         command_cycles,
         A_CYCLE_MORE
         + """
-        -    Opcode.READ_CONFIRM,
-        +    Mux(index == LAST_ADDRESS + 1, Opcode.READ_CONFIRM, Opcode.READ_STATUS),
+        -m.d.sync += [self.dq_o.eq(steps.confirm), self.cle.eq(1), self.ale.eq(0)]
+        +confirm = Mux(index == CONFIRM, steps.confirm, Opcode.READ_STATUS)
+        +m.d.sync += [self.dq_o.eq(confirm), self.cle.eq(1), self.ale.eq(0)]
         """,
         APART,
     ),
@@ -148,7 +151,7 @@ MUTANTS = {
     BusRule.BURST_SOURCE: Mutant(
         sequencer,
         """
-        -is_burst.eq(operation.kind != BusOperationKind.READ),
+        -is_burst.eq(operation.kind != BusOperationKind.ISSUE),
         +is_burst.eq(1),
         """,
         APART,
@@ -188,6 +191,7 @@ MUTANTS = {
     BusRule.CONTENTION: Mutant(
         command_cycles,
         """
+         m.d.comb += self.done.eq(1)
         -m.d.sync += [self.cle.eq(0), self.ale.eq(0), self.dq_oe.eq(0)]
         +m.d.sync += [self.cle.eq(0), self.ale.eq(0)]
         """,
