@@ -142,6 +142,7 @@ def test_data_in_comes_from_the_slot(length):
     loads = [text for text in bench.texts if text.startswith("80")]
     assert loads == [f"80 .00 .00 .05 .00 .00 <{slots[n][:length].hex()}> 10" for n in range(3)]
     assert [done[slot]["slot"] for slot in slots] == [0, 1, 2]
+    assert [done[slot]["polls"] for slot in slots] == [1, 1, 1]
 
 
 def test_times_of_data_in():
