@@ -9,10 +9,10 @@ SIM ?= verilator
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup compare test check sim verilog bench firmware-costs clean
+.PHONY: help setup compare test check sim verilog bench bench-flash-channel firmware-costs clean
 
 help:  ## this list
-	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:[^#]*## /\t/' | expand -t 18
+	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:[^#]*## /\t/' | expand -t 22
 
 setup: $(STAMP)  ## .venv with everything in it; Icarus Verilog where apt may install it
 
@@ -45,6 +45,11 @@ verilog: $(STAMP)  ## Verilog of the RTL units, into build/verilog
 bench: $(STAMP)  ## pages per second through the kernel and the VPI, into build/bench
 	mkdir -p build/bench
 	$(BIN)/csd-cosim --with-parent bench frame --json build/bench/frame.json $(ARGS)
+
+bench-flash-channel: $(STAMP)  ## saturated reads against the bound of the bus, into build/bench
+	mkdir -p build/bench
+	$(BIN)/csd-cosim bench flash-channel --json build/bench/flash-channel.json \
+		--plot build/bench/flash-channel.png $(ARGS)
 
 firmware-costs: $(STAMP)  ## compile and count the firmware's routines, compare with the cost tables
 	$(BIN)/python -m firmware_model.costing $(ARGS)

@@ -41,7 +41,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-bench_app = typer.Typer(help="How fast the simulation itself is.", no_args_is_help=True)
+bench_app = typer.Typer(
+    help="How fast the simulation is, and the simulated flash.", no_args_is_help=True
+)
 graph_app = typer.Typer(help="Graph files.", no_args_is_help=True)
 trace_app = typer.Typer(help="Trace files.", no_args_is_help=True)
 app.add_typer(bench_app, name="bench")
@@ -230,6 +232,56 @@ def bench_frame(
         typer.echo(f"{name}: {value}")
 
 
+@bench_app.command("flash-channel")
+def bench_flash_channel(
+    engine: Literal["verilator", "icarus"] = "verilator",
+    json_file: JsonFile = None,
+    plot: Annotated[Path | None, typer.Option(help="Also draw the bus time (PNG).")] = None,
+    docs: Annotated[
+        Path | None, typer.Option(help="Page whose tables to bring up to date.")
+    ] = None,
+    platform: Annotated[str, typer.Option(help="SSD platform.")] = "cosmos_plus",
+    channels: Annotated[str | None, typer.Option(help="As 1,8; else one, and all.")] = None,
+    ways: Annotated[int | None, typer.Option(help="Of each channel; else the platform's.")] = None,
+    luns: Annotated[str, typer.Option(help="LUNs a way; several are polled.")] = "1,2",
+    lengths: Annotated[str | None, typer.Option(help="Bytes of a page to read.")] = None,
+    rates: Annotated[str | None, typer.Option(help="MT/s; else the platform's, and twice.")] = None,
+    pages: Annotated[int, typer.Option(help="Measured, of each channel.")] = 128,
+    warm_up: Annotated[int, typer.Option(help="Pages of each channel before them.")] = 32,
+    drain: Annotated[
+        str | None, typer.Option(help="From a page's arrival until its slot is free; else none.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of rows and contents.")] = 1,
+) -> None:
+    """Saturated page reads in simulated time: pages/s, and what each clock of the bus is for."""
+    from cosim.bench.flash_channel import cases
+    from cosim.bench.flash_channel_command import run
+
+    rates_mts = _integers("--rates", rates)
+    chosen = cases(
+        platform,
+        channels=_integers("--channels", channels),
+        ways=ways,
+        luns=_integers("--luns", luns) or (),
+        lengths=_integers("--lengths", lengths),
+        rates=None if rates_mts is None else [10**6 * rate for rate in rates_mts],
+    )
+    with ProgressBar() as progress:
+        table = run(
+            chosen,
+            json_path=json_file,
+            plot=plot,
+            docs=docs,
+            drain=drain,
+            tell=progress.begin,
+            engine=engine,
+            pages=pages,
+            warm_up_pages=warm_up,
+            seed=seed,
+        )
+    typer.echo(table, nl=False)
+
+
 @graph_app.command("info")
 def graph_info(
     file: Path, direction: Annotated[Literal["out", "in", "both"], typer.Option()] = "out"
@@ -301,6 +353,15 @@ def _print_constants(name: str, device: Device) -> None:
     console.print(table)
     for tag, meaning in device.sources.items():
         console.print(f"{tag}: {meaning}", highlight=False)
+
+
+def _integers(option: str, text: str | None) -> list[int] | None:
+    if text is None:
+        return None
+    try:
+        return [int(number) for number in text.split(",")]
+    except ValueError:
+        raise UserError(f"{option} must be numbers separated by commas, not {text!r}") from None
 
 
 def _emit(text: str, out: Path | None) -> None:

@@ -7,7 +7,7 @@ from amaranth.back import verilog
 
 from rtl.nand.unit import FlashChannelUnit
 
-__all__ = ["emit_channel", "emit_component"]
+__all__ = ["CHANNEL_MODULE", "DIE_MODULE", "emit_channel", "emit_component"]
 
 CHANNEL_MODULE = "flash_channel_unit"
 DIE_MODULE = "nand_die"

@@ -74,11 +74,19 @@ class UnitBench:
     Inputs are set for the first edge that shall see them. ``edges`` are those that were made.
     """
 
-    def __init__(self, part, ways, *, slots=2, phases=2, stopping=False, free_delay=40):
+    def __init__(
+        self,
+        part,
+        ways,
+        *,
+        slots=2,
+        phases=2,
+        stopping=False,
+        free_delay=40,
+        unit=FlashChannelUnit,
+    ):
         self.part, self.stopping, self.free_delay = part, stopping, free_delay
-        self.unit = FlashChannelUnit(
-            part, period_ps=PERIOD_PS, ways=ways, phases=phases, slots=slots
-        )
+        self.unit = unit(part, period_ps=PERIOD_PS, ways=ways, phases=phases, slots=slots)
         self.completions, self.begins, self.violations = [], [], []
         self.data = {}
         self.edges = []

@@ -1,0 +1,144 @@
+"""One case of the flash-channel benchmark: the device it runs on, and its RTL with monitors."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from cosim.bench.flash_channel_bound import BusBound
+from cosim.config.build import bus_phases, nand_part, page_layout, period_ps
+from cosim.config.load import load_platform
+from cosim.config.platform import MAX_CHANNELS, MAX_LUNS, MAX_WAYS, Constant, SsdPlatform
+from cosim.engines.design import Design
+from cosim.engines.device import FlashArray, device_design
+from cosim.errors import UserError
+from rtl.nand.monitored_unit import MONITOR_MODULE, emit_monitored_channel
+
+__all__ = ["FlashChannelCase"]
+
+MOST_RATE = 10**12
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlashChannelCase:
+    """What is read, from what.
+
+    Parameters
+    ----------
+    platform : str
+        SSD platform. The other parameters take the place of its own.
+    channels, ways, luns : int
+        Channels, ways of each, LUNs of each way.
+    length_bytes : int
+        Of a page, from its first column on.
+    transfer_rate : int
+        Bytes a second of a channel's bus; its clock follows, with as many transfers a clock as the
+        platform has.
+
+    Raises
+    ------
+    UserError
+        If the RTL or the part cannot be as asked.
+    """
+
+    platform: str
+    channels: int
+    ways: int
+    luns: int
+    length_bytes: int
+    transfer_rate: int
+
+    def __post_init__(self) -> None:
+        for name, most in (("channels", MAX_CHANNELS), ("ways", MAX_WAYS), ("luns", MAX_LUNS)):
+            value = getattr(self, name)
+            if not 1 <= value <= most:
+                raise UserError(f"{name} must be from 1 to {most}, not {value}")
+        raw_bytes = page_layout(self.ssd).raw_bytes
+        if self.length_bytes % 2 or not 2 <= self.length_bytes <= raw_bytes:
+            raise UserError(
+                f"length must be an even number of bytes up to {raw_bytes}, not {self.length_bytes}"
+            )
+        if not 1 <= self.transfer_rate <= MOST_RATE:
+            raise UserError(
+                f"rate must be from 1 to {MOST_RATE} transfers a second, not {self.transfer_rate}"
+            )
+        try:
+            self.array  # noqa: B018
+        except ValueError as error:
+            raise UserError(f"rate of {self.transfer_rate // 10**6} MT/s: {error}") from None
+
+    @property
+    def name(self) -> str:
+        """Short and unique; the key of the case in reports."""
+        return (
+            f"{self.channels}ch-{self.luns}lun-{self.length_bytes}B-"
+            f"{self.transfer_rate // 10**6}MTs"
+        )
+
+    @property
+    def ssd(self) -> SsdPlatform:
+        """The platform with the case's values in it."""
+        ssd: SsdPlatform = load_platform(self.platform)
+        clock = self.transfer_rate // bus_phases(ssd)
+        flash = {
+            "channels": self.channels,
+            "ways": self.ways,
+            "rate": clock * bus_phases(ssd),
+            "clock": clock,
+        }
+        return ssd.model_copy(
+            update={"nand": _with(ssd.nand, luns=self.luns), "flash": _with(ssd.flash, **flash)}
+        )
+
+    @property
+    def array(self) -> FlashArray:
+        """Shape of its flash."""
+        ssd = self.ssd
+        return FlashArray(
+            part=nand_part(ssd),
+            channels=self.channels,
+            ways=self.ways,
+            slots=ssd.flash.landing_slots.value,
+            period_ps=period_ps(ssd.flash.clock.value),
+            phases=bus_phases(ssd),
+        )
+
+    @property
+    def bound(self) -> BusBound:
+        """The shortest bus time of its pages."""
+        array = self.array
+        return BusBound(part=array.part, period_ps=array.period_ps, phases=array.phases)
+
+    @property
+    def design(self) -> Design:
+        """Its channels, each with a monitor on its bus."""
+        array, turn = self.array, self.bound.turn
+
+        def emit(folder: Path) -> None:
+            emit_monitored_channel(
+                folder,
+                array.part,
+                period_ps=array.period_ps,
+                ways=array.ways,
+                phases=array.phases,
+                slots=array.slots,
+                turn=turn,
+            )
+
+        plain = device_design(array)
+        return replace(
+            plain,
+            emit=emit,
+            parameters=f"{plain.parameters} monitored, turn {turn}",
+            public=(*plain.public, (MONITOR_MODULE, "counts")),
+        )
+
+
+def _with(part: Any, **values: int) -> Any:
+    """``part`` with other values of some of its constants."""
+    constants: dict[str, Constant[int]] = {
+        name: getattr(part, name).model_copy(
+            update={"value": value, "source": "case of the benchmark", "mark": "configured"}
+        )
+        for name, value in values.items()
+    }
+    return part.model_copy(update=constants)

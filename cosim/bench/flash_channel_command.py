@@ -1,0 +1,81 @@
+"""The command ``bench flash-channel``: measures, and writes what was asked for."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from cosim.bench.flash_channel import bench_flash_channel
+from cosim.bench.flash_channel_case import FlashChannelCase
+from cosim.bench.flash_channel_text import (
+    bound_table,
+    case_table,
+    cause_table,
+    rewrite_page,
+)
+from cosim.config.quantities import TIME, parse_quantity
+from cosim.errors import UserError
+
+__all__ = ["bounds", "run", "tables"]
+
+
+def run(
+    chosen: Sequence[FlashChannelCase],
+    *,
+    json_path: Path | None,
+    plot: Path | None,
+    docs: Path | None,
+    drain: str | None,
+    **options: Any,
+) -> str:
+    """Measure, write report, plot and page where asked, and return the table of the cases.
+
+    Parameters
+    ----------
+    chosen : sequence of FlashChannelCase
+    json_path, plot, docs : Path, optional
+        Report as JSON; bars as PNG; page whose tables are rewritten.
+    drain : str, optional
+        A time with its unit.
+    options
+        Of :func:`bench_flash_channel`.
+
+    Raises
+    ------
+    UserError
+        If an option is wrong or a file cannot be written.
+    """
+    try:
+        drain_ps = 0 if drain is None else parse_quantity(TIME, drain)
+    except ValueError as error:
+        raise UserError(f"--drain {error}") from None
+    report = bench_flash_channel(chosen, drain_ps=drain_ps, **options)
+    if json_path is not None:
+        try:
+            json_path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise UserError(f"{json_path}: must be writable: {error.strerror}") from None
+    if plot is not None:
+        # Slow to import, and seldom needed.
+        from cosim.bench.flash_channel_plot import save_plot
+
+        save_plot(report, plot)
+    if docs is not None:
+        rewrite_page(docs, tables(chosen, report))
+    return case_table(report)
+
+
+def tables(chosen: Sequence[FlashChannelCase], report: dict[str, Any]) -> dict[str, str]:
+    """The tables of ``docs/flash-channel.md`` by name."""
+    fewest = min(case["channels"] for case in report["cases"])
+    shown = [case for case in report["cases"] if case["channels"] == fewest]
+    return {
+        "bound": bound_table(bounds(chosen)),
+        "cases": case_table(report),
+        "causes": cause_table(shown),
+    }
+
+
+def bounds(chosen: Sequence[FlashChannelCase]) -> dict[str, dict[Any, int]]:
+    """Terms of the bound of each different page read among ``chosen``, by its name."""
+    return {case.name.partition("-")[2]: case.bound.page(case.length_bytes) for case in chosen}

@@ -1,0 +1,126 @@
+# amaranth: UnusedElaboratable=no
+"""The bus monitor: every clock has one cause, counted against sums made by hand."""
+
+from collections import Counter
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from rtl.contract.bus_time import IDLE, BusCause
+from rtl.nand.bus_monitor import BusMonitor
+from rtl.nand.monitored_unit import MonitoredChannelUnit
+from tests.nand_bench import UnitBench
+from tests.scenarios.nand import TINY, TINY_TWO_LUNS, Read
+
+# TINY at 10 ns: tWC 3 clocks, tWP 2, tCS 3, tCH 2, tWB 10, tWHR 6, tCCS 10, tRHW 10, tRPRE 2,
+# tRPST 3, tDQSRE 3, tR 200 and a bit.
+SEVEN_CYCLES = 6 * 3 + 2
+FOUR_CYCLES = 3 * 3 + 2
+TURN = 10 - 1 - 1  # tRHW from the clock of the last data edge; CE# low 1 clock before WE# (tCS)
+
+
+class MonitorBench(UnitBench):
+    """The bench with a monitored unit; ``causes`` after the run."""
+
+    def __init__(self, part, ways, **options):
+        super().__init__(part, ways, unit=partial(MonitoredChannelUnit, turn=TURN), **options)
+        self.history = []
+
+    def run(self, reads, **options):
+        completions = super().run(reads, **options)
+        self.causes = Counter(
+            {BusCause(cause): end for cause, end in enumerate(self.history[-1]) if end}
+        )
+        return completions
+
+    def _next_edge(self, ctx, edge):
+        self.history.append([ctx.get(count) for count in self.unit.monitor.counts])
+        return super()._next_edge(ctx, edge)
+
+
+def read(way, lun, *, edge=8, length=100):
+    return Read(edge=edge, way=way, lun=lun, row=5, column=6, length=length, tag=way)
+
+
+def test_the_clocks_of_one_page():
+    bench = MonitorBench(TINY, 1)
+    (completion,) = bench.run([read(0, 0)])
+    assert bench.violations == []
+    expected = {
+        BusCause.DATA: 50,
+        BusCause.READ_COMMAND: SEVEN_CYCLES + 2,  # and tCH
+        BusCause.TRANSFER_COMMAND: SEVEN_CYCLES,
+        BusCause.SELECT: 2,
+        BusCause.T_CCS: 10,
+        BusCause.T_RPRE: 2,
+        BusCause.T_RPST: 3,
+        BusCause.T_RHW: TURN - 3,
+        # Out of the mailbox, then the choice; and the choice of the transfer.
+        BusCause.DECISION: 2 + 1,
+        # From CE# high, tCH after the die latched 30h, to the edge that ends tR.
+        BusCause.SENSING: 10 + 200 + 1 - 1,
+    }
+    assert completion["issued"] + 10 + 200 + 1 == completion["ready"]
+    edges = len(bench.history) - 1
+    expected[BusCause.NO_COMMAND] = edges - sum(expected.values())
+    assert bench.causes == expected
+
+
+def test_each_clock_has_one_cause():
+    reads = [read(way, 0, edge=8 + 3 * way) for way in range(3)]
+    bench = MonitorBench(TINY, 3)
+    bench.run(reads)
+    totals = [sum(counts) for counts in bench.history]
+    assert totals == list(range(len(totals)))
+
+
+def test_a_page_that_no_poll_has_found_yet():
+    part = replace(TINY_TWO_LUNS, poll_period_ps=1_000_000)
+    bench = MonitorBench(part, 1)
+    (completion,) = bench.run([read(0, 1)])
+    polls = completion["polls"]
+    assert polls == 2  # 150 clocks after 30h, when the LUN senses, and 100 clocks later
+    assert bench.causes[BusCause.STATUS_DATA] == polls
+    assert bench.causes[BusCause.POLL_COMMAND] == polls * FOUR_CYCLES
+    assert bench.causes[BusCause.T_WHR] == polls * 6
+    assert bench.causes[BusCause.T_RPRE] == (1 + polls) * 2
+    assert bench.causes[BusCause.T_RPST] == (1 + polls) * 3
+    assert bench.causes[BusCause.T_RHW] == (1 + polls) * (TURN - 3)
+    assert bench.causes[BusCause.SELECT] == 2 + polls
+    assert bench.causes[BusCause.DATA] == 50
+    ready = completion["issued"] + 10 + 200 + 1
+    assert bench.causes[BusCause.NOT_POLLED] == completion["issued"] + 150 + 100 - ready
+    assert bench.causes[BusCause.NO_LANDING_SLOT] == 0
+
+
+def test_a_page_that_waits_for_room():
+    bench = MonitorBench(TINY, 2, slots=1, free_delay=500)
+    first, second = bench.run([read(0, 0), read(1, 0, edge=9)])
+    assert second["ready"] < first["last"]
+    # The first page's last word is handed over four clocks after its last data edge.
+    turn_round = first["last"] - 4 + TURN
+    assert bench.causes[BusCause.NO_LANDING_SLOT] == first["edge"] + 500 - turn_round
+    assert bench.causes[BusCause.SENSING] > 0
+
+
+def test_a_full_queue_leaves_nothing_but_decisions_idle():
+    """Each LUN has a command waiting from the first edge on to long after the window."""
+    reads = [
+        replace(read(way, 0, edge=8 + way, length=300), tag=4 * turn + way)
+        for turn in range(12)
+        for way in range(4)
+    ]
+    bench = MonitorBench(TINY, 4)
+    completions = bench.run(reads)
+    begin, end = (bench.history[completions[place]["edge"] + 1] for place in (8, 32))
+    clocks = {cause: end[cause] - begin[cause] for cause in BusCause}
+    assert clocks[BusCause.DATA] == 24 * 150
+    assert {cause for cause in IDLE if clocks[cause]} <= {BusCause.DECISION, BusCause.SENSING}
+    assert clocks[BusCause.READ_COMMAND] == 24 * (SEVEN_CYCLES + 2)
+
+
+@pytest.mark.parametrize("turn", [-1, 2.5])
+def test_a_turn_that_is_no_number_of_clocks_is_refused(turn):
+    with pytest.raises(ValueError, match="Turn must be a number of clocks, not"):
+        BusMonitor(TINY, ways=1, turn=turn)
