@@ -16,7 +16,7 @@ from cosim.bench.flash_channel_text import bound_table, case_table, cause_table,
 from cosim.config.build import nand_part
 from cosim.config.load import load_platform
 from cosim.errors import UserError
-from rtl.contract.bus_time import BusCause
+from rtl.contract.bus_causes import BusCause
 from tests.test_architecture import ROOT
 
 PAGE = ROOT / "docs" / "flash-channel.md"

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from rtl.contract.bus_time import IDLE, BusCause
+from rtl.contract.bus_causes import IDLE, BusCause
 from rtl.nand.bus_monitor import BusMonitor
 from rtl.nand.monitored_unit import MonitoredChannelUnit
 from tests.nand_bench import UnitBench

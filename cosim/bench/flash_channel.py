@@ -15,7 +15,7 @@ from cosim.engines.build import build
 from cosim.engines.run import run_job
 from cosim.engines.tools import Simulator
 from cosim.errors import UserError
-from rtl.contract.bus_time import IDLE, BusCause
+from rtl.contract.bus_causes import IDLE, BusCause
 
 __all__ = ["TARGETS", "Target", "bench_flash_channel", "cases", "figures", "report"]
 

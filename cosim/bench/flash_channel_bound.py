@@ -8,7 +8,7 @@ the controller. Ref: ONFI 3.1, section 4.15 (times), sections 5.7 and 5.13 (comm
 from dataclasses import dataclass
 from typing import Any
 
-from rtl.contract.bus_time import BusCause
+from rtl.contract.bus_causes import BusCause
 from rtl.contract.nand_part import NandPart, cycles
 from rtl.contract.onfi import COLUMN_CYCLES, ROW_CYCLES
 

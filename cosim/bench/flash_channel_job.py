@@ -10,7 +10,7 @@ import numpy as np
 
 from cosim.bench.bench import Bench
 from cosim.bench.flash_channel_case import FlashChannelCase
-from rtl.contract.bus_time import BusCause
+from rtl.contract.bus_causes import BusCause
 from rtl.contract.channel import COMMANDS_PER_LUN
 from rtl.contract.kernel import Cause, PageRead
 

@@ -9,7 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from cosim.errors import UserError
-from rtl.contract.bus_time import BusCause
+from rtl.contract.bus_causes import BusCause
 
 __all__ = ["draw_overheads", "draw_shares", "save_plot"]
 

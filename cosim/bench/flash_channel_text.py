@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from cosim.errors import UserError
-from rtl.contract.bus_time import BusCause
+from rtl.contract.bus_causes import BusCause
 
 __all__ = ["bound_table", "case_table", "cause_table", "rewrite_page"]
 

@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.contract.bus_time import BusCause
+from rtl.contract.bus_causes import BusCause
 from rtl.contract.onfi import ROW_CYCLES, Opcode, StatusBit, split_row
 from rtl.nand.lun_shadows import LunShadows
 

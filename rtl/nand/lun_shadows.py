@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.contract.bus_time import BusCause
+from rtl.contract.bus_causes import BusCause
 from rtl.contract.channel import COMMANDS_PER_LUN
 
 __all__ = ["LunShadows"]
@@ -32,7 +32,7 @@ class LunShadows(wiring.Component):
         The answer to it has RDY.
     landing_is_free : In(1)
     idle : Out(BusCause)
-        One of :data:`rtl.contract.bus_time.IDLE`.
+        One of :data:`rtl.contract.bus_causes.IDLE`.
     """
 
     def __init__(self, luns, *, is_polled):
