@@ -108,6 +108,7 @@ def test_a_page_that_waits_for_room():
     assert bench.causes[BusCause.SENSING] > 0
 
 
+@pytest.mark.slow
 def test_a_full_queue_leaves_nothing_but_decisions_idle():
     """Each LUN has a command waiting from the first edge on to long after the window."""
     reads = [
