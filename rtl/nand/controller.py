@@ -13,11 +13,12 @@ from rtl.contract.channel import (
     ChannelStatus,
 )
 from rtl.contract.nand_part import cycles
-from rtl.contract.onfi import COLUMN_CYCLES, ROW_CYCLES, Opcode, StatusBit, row_bits
+from rtl.contract.onfi import Opcode, StatusBit
 from rtl.nand.arbiter import BusArbiter, BusPolicy
 from rtl.nand.command_cycles import BusOperationKind
 from rtl.nand.completion import CompletionRecord
 from rtl.nand.counters import EventCounters
+from rtl.nand.limits import check_channel
 from rtl.nand.lun_table import LunTable
 from rtl.nand.operation_sets import is_any
 from rtl.nand.operation_table import OperationTable
@@ -109,32 +110,17 @@ class FlashChannelController(wiring.Component):
     def __init__(
         self, part, *, period_ps, ways, phases=2, slots=2, watchdog_ps=None, policy="round-robin"
     ):
-        if not isinstance(slots, int) or not 1 <= slots <= 256:
-            raise ValueError(f"Slots must be an integer from 1 to 256, not {slots!r}")
-        if part.luns > 256 or row_bits(part) + (part.luns - 1).bit_length() > 8 * ROW_CYCLES:
-            raise ValueError(
-                f"Rows and LUNs must fit in {8 * ROW_CYCLES} address bits, "
-                f"not {part.rows} rows of {part.luns} LUNs"
-            )
-        if part.raw_page_bytes > 1 << 8 * COLUMN_CYCLES:
-            raise ValueError(
-                f"A page must be at most {1 << 8 * COLUMN_CYCLES} bytes, not {part.raw_page_bytes}"
-            )
+        check_channel(part, phases=phases, slots=slots, watchdog_ps=watchdog_ps)
         self._is_extended = part.extended is not None
-        if self._is_extended and phases == 4:
-            raise ValueError("Phases must be 1 or 2 for a part that takes data, not 4")
         self._policy = BusPolicy(policy)
         if self._policy is BusPolicy.READS_FIRST and not self._is_extended:
             raise ValueError("Reads-first needs a part with extended times, not one of plain reads")
-        if watchdog_ps is not None:
-            self._check_watchdog(part, watchdog_ps)
-            watchdog_ps = cycles(watchdog_ps, period_ps)
         self._part = part
         self._timing = BusTiming(part, period_ps)
         self._ways = ways
         self._phases = phases
         self._slots = slots
-        self._watchdog = watchdog_ps
+        self._watchdog = None if watchdog_ps is None else cycles(watchdog_ps, period_ps)
         launch = {
             "launch_start": Out(1),
             "launch_slot": Out(range(max(2, slots))),
@@ -155,16 +141,6 @@ class FlashChannelController(wiring.Component):
                 "counters": Out(ChannelCounters),
             }
         )
-
-    @staticmethod
-    def _check_watchdog(part, watchdog_ps):
-        if part.extended is None:
-            raise ValueError("A watchdog needs a part with extended times, not one of plain reads")
-        if not isinstance(watchdog_ps, int) or watchdog_ps <= part.poll_first_ps:
-            raise ValueError(
-                "Watchdog must be an integer of picoseconds above poll_first_ps "
-                f"({part.poll_first_ps}), not {watchdog_ps!r}"
-            )
 
     def elaborate(self, platform):
         m = Module()
@@ -274,18 +250,7 @@ class FlashChannelController(wiring.Component):
             m.d.comb += arbiter.urgent.eq(table.urgent)
         with m.If(ends):
             m.d.comb += [bus.start.eq(0), table.take.eq(1)]
-        status = table.opening.status
-        erases = is_any(operation, lambda steps: steps.first is Opcode.BLOCK_ERASE)
-        m.d.comb += [
-            events.strobes.programs.eq(
-                table.issue & is_any(operation, lambda steps: steps.programs)
-            ),
-            events.strobes.erases.eq(table.issue & erases),
-            events.strobes.failed.eq(
-                ends & status.matches(ChannelStatus.FAILED, ChannelStatus.PREVIOUS_FAILED)
-            ),
-            events.strobes.timeouts.eq(ends & (status == ChannelStatus.TIMEOUT)),
-        ]
+        self._count_operations(m, table, events, operation, ends)
 
     def _follow(self, m, table, bus, record, kind):
         """Tell the LUN's slot what became of its 30h or its poll."""
@@ -344,4 +309,16 @@ class FlashChannelController(wiring.Component):
             events.strobes.class_conflicts.eq(bus.idle & arbiter.valid & arbiter.is_conflict),
             events.strobes.pending_full.eq(table.is_second),
             events.strobes.clock_stops.eq((expected != NEVER) & (self.now != expected)),
+        ]
+
+    def _count_operations(self, m, table, events, operation, ends):
+        status = table.opening.status
+        failures = (ChannelStatus.FAILED, ChannelStatus.PREVIOUS_FAILED)
+        programs = is_any(operation, lambda steps: steps.programs)
+        erases = is_any(operation, lambda steps: steps.first is Opcode.BLOCK_ERASE)
+        m.d.comb += [
+            events.strobes.programs.eq(table.issue & programs),
+            events.strobes.erases.eq(table.issue & erases),
+            events.strobes.failed.eq(ends & status.matches(*failures)),
+            events.strobes.timeouts.eq(ends & (status == ChannelStatus.TIMEOUT)),
         ]

@@ -24,8 +24,8 @@ class OperationStates(wiring.Component):
 
     An operation about a whole way waits until no other LUN of it is busy or ready, keeps the others
     from beginning meanwhile, and learns from R/B# that it is done. A LUN that is busy for
-    ``watchdog`` clocks is lost: its command ends, and all further ones but a reset end without
-    bus activity. A reset that is done brings back all LUNs of its way.
+    ``watchdog`` clocks is lost: its command ends, and all further ones end without bus activity, as
+    do those about the way, but for a reset. One that is done brings back all LUNs of its way.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ class OperationStates(wiring.Component):
         may_begin = self.is_target & ~others_engaged | ~self.is_target & ~others_claim
         m.d.comb += [
             waiting.eq(occupied & ~busy & ~self.ready & may_begin),
-            is_lost_cause.eq(lost & ~orders.is_reset),
+            is_lost_cause.eq((lost | orders.is_target & self._in_way(lost)) & ~orders.is_reset),
             skipped.eq(waiting & (orders.is_silent | is_lost_cause)),
             self.wants_issue.eq(waiting & ~skipped),
         ]

@@ -89,11 +89,8 @@ class BusTiming:
     @property
     def output_gap(self):
         """CE# low to RE# falling, where nothing is chosen: tCS, and all of tWHR and tRR."""
-        return max(
-            2,
-            *(self._cycles(time) for time in (self.part.t_cs_ps, self.part.t_whr_ps)),
-            self._cycles(self.part.t_rr_ps),
-        )
+        times = (self.part.t_cs_ps, self.part.t_whr_ps, self.part.t_rr_ps)
+        return max(2, *(self._cycles(time) for time in times))
 
     @property
     def load_gap(self):

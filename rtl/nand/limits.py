@@ -1,0 +1,40 @@
+"""What a flash-channel controller can be made for."""
+
+from rtl.contract.onfi import COLUMN_CYCLES, ROW_CYCLES, row_bits
+
+__all__ = ["check_channel"]
+
+
+def check_channel(part, *, phases, slots, watchdog_ps):
+    """Refuse a part whose pages cannot be addressed, and numbers out of range.
+
+    Raises
+    ------
+    ValueError
+        With what must hold and what was found.
+    """
+    if not isinstance(slots, int) or not 1 <= slots <= 256:
+        raise ValueError(f"Slots must be an integer from 1 to 256, not {slots!r}")
+    if part.luns > 256 or row_bits(part) + (part.luns - 1).bit_length() > 8 * ROW_CYCLES:
+        raise ValueError(
+            f"Rows and LUNs must fit in {8 * ROW_CYCLES} address bits, "
+            f"not {part.rows} rows of {part.luns} LUNs"
+        )
+    if part.raw_page_bytes > 1 << 8 * COLUMN_CYCLES:
+        raise ValueError(
+            f"A page must be at most {1 << 8 * COLUMN_CYCLES} bytes, not {part.raw_page_bytes}"
+        )
+    if part.extended is not None and phases == 4:
+        raise ValueError("Phases must be 1 or 2 for a part that takes data, not 4")
+    if watchdog_ps is not None:
+        _check_watchdog(part, watchdog_ps)
+
+
+def _check_watchdog(part, watchdog_ps):
+    if part.extended is None:
+        raise ValueError("A watchdog needs a part with extended times, not one of plain reads")
+    if not isinstance(watchdog_ps, int) or watchdog_ps <= part.poll_first_ps:
+        raise ValueError(
+            "Watchdog must be an integer of picoseconds above poll_first_ps "
+            f"({part.poll_first_ps}), not {watchdog_ps!r}"
+        )
