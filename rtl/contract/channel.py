@@ -120,15 +120,20 @@ class ChannelCompletion(data.Struct):
     accepted
         The command was taken into the way's slot.
     command
-        The first clock of its 00h command on the bus.
+        The first clock of its first command cycle on the bus.
     issued
-        The edge at which its 30h was latched by the die (rising WE#).
+        The edge at which its last cycle was latched by the die (rising WE#), or at which the die
+        had its data if no cycle follows that.
     ready
         The controller learnt that the die is ready (R/B# or status).
     transfer
-        The first clock of its 05h command on the bus.
+        The first clock of the bus operation that finishes it: 05h or 06h, 78h, or RE# for data that
+        comes without a choice.
     last
-        The last data word was handed to the data stream.
+        The last data word was handed to the data stream, or the status byte was read.
+
+    A phase that an operation does not have ends when the one before it does. ``slot`` is the
+    landing slot of data that came, or the launch slot of data that went.
 
     ``nand_status`` is the last status byte read for the command, 0 if there was none; ``failed``
     counts the codewords that could not be corrected.

@@ -1,15 +1,13 @@
 """What the controller knows of its LUNs: their commands' places, who senses, who is ready."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.contract.channel import STAMP_BITS
-from rtl.nand.earliest import earliest
+from rtl.nand.deadlines import NEVER, keep_deadlines
 
 __all__ = ["LunStates"]
-
-NEVER = (1 << STAMP_BITS) - 1
 
 
 class LunStates(wiring.Component):
@@ -101,16 +99,13 @@ class LunStates(wiring.Component):
         """Set a deadline at 30h and at each poll; it is gone at its edge, or once ready."""
         timing = self._timing
         first = timing.poll_first if self._is_polled else timing.busy_wait
-        deadlines = [Signal(STAMP_BITS, name=f"deadline{n}", init=NEVER) for n in range(self._luns)]
         start, following = Signal(self._luns), Signal(STAMP_BITS)
+        come, wake_edge = keep_deadlines(
+            m, "deadline", now=self.now, start=start, following=following, cancel=self.found
+        )
         m.d.comb += [
             start.eq(self.issue | self.poll),
             following.eq(self.now + Mux(self.issue.any(), first, timing.poll_period)),
-            due.eq(Cat(*(deadline == self.now for deadline in deadlines))),
-            self.wake_edge.eq(earliest(deadlines)),
+            due.eq(come),
+            self.wake_edge.eq(wake_edge),
         ]
-        for number, deadline in enumerate(deadlines):
-            with m.If(start[number]):
-                m.d.sync += deadline.eq(following)
-            with m.Elif(due[number] | self.found[number]):
-                m.d.sync += deadline.eq(NEVER)
