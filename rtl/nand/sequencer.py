@@ -92,7 +92,6 @@ class BusSequencer(wiring.Component):
         self._connect_pads(m, cycles, burst, capture)
         if self._is_extended:
             self._write(m, cycles, operation, length)
-        if self._is_extended:
             # Without cycles the operation begins on the bus with RE#.
             with m.If(self._is_output(operation)):
                 m.d.comb += self.began.eq(burst.began)
