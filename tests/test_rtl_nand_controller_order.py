@@ -59,6 +59,19 @@ def test_pieces_of_a_page_keep_polls_and_transfers_away():
     assert {(0, "78"), (1, "78"), (1, "05")} <= set(found[4:])
 
 
+def test_a_page_that_became_ready_waits_for_the_pieces_of_another():
+    """Way 1's R/B# rises while way 0's first piece is on the bus."""
+    bench = ControllerBench(ways=2, launch={0: DATA})
+    bench.run(
+        commands(
+            (ChannelOperation.READ, {"way": 1}),
+            (ChannelOperation.LOAD, {"edge": 100}),
+            (ChannelOperation.PROGRAM_MORE, {"column": 20, "edge": 900}),
+        )
+    )
+    assert opcodes(bench)[:4] == [(1, "00"), (0, "80"), (0, "85"), (1, "05")]
+
+
 def test_what_is_about_a_way_needs_the_way_to_itself():
     """LUN 1's features wait for LUN 0's read, and LUN 0's next read for the features."""
     bench = ControllerBench(FULL_TWO_LUNS, ways=2, busy={0x30: 200, 0xEE: 300})
@@ -99,7 +112,7 @@ def test_a_reset_between_pieces_of_a_page_waits_for_no_poll_that_may_not_come():
 @pytest.mark.parametrize("luns", [1, 2])
 def test_plain_reads_are_the_same_on_a_part_that_does_more(luns):
     rng = random.Random(luns)
-    part = replace(FULL, luns=luns)
+    part = replace(FULL, luns=luns, poll_period_ps=700_000)
     reads = random_commands(rng, part, 2, 12, [ChannelOperation.READ])
     full = ControllerBench(part, ways=2)
     plain = ControllerBench(replace(part, extended=None), ways=2)
