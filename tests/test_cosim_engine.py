@@ -117,6 +117,20 @@ def test_rtl_comes_before_the_kernel_at_equal_times(echo, tmp_path):
 
 
 @pytest.mark.parametrize("stop_clocks", [True, False])
+def test_a_run_may_begin_where_another_one_ended_with_a_write(echo, tmp_path, stop_clocks):
+    result = tmp_path / "result.json"
+    job = {
+        "units": [f"u{index}" for index in range(len(PERIODS_PS))],
+        "stop_clocks": stop_clocks,
+        "array_ps": ARRAY_PS,
+        "result": str(result),
+    }
+    run_job(echo, "tests.benches.echo:run_twice", job, tmp_path, time_limit_s=60)
+    found = json.loads(result.read_text())
+    assert decode(found["log"]) == expected_reports([[found["start_ps"], 0, 5]])
+
+
+@pytest.mark.parametrize("stop_clocks", [True, False])
 def test_deadlock_names_what_is_outstanding(echo, tmp_path, stop_clocks):
     job = {"units": [f"u{index}" for index in range(4)], "stop_clocks": stop_clocks}
     with pytest.raises(SimulationFailed, match="at 1000000 ps; outstanding: an echo") as caught:

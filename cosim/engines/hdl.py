@@ -81,6 +81,8 @@ class HdlEngine:
         self._posts = [domain.post._handle for domain in self._domains]
         self._post_values = [0] * len(self.units)
         self._written: set[int] = set()
+        self._posted: set[int] = set()
+        """Units to which something was handed over since the simulator last ran."""
         self._all = (1 << len(self.units)) - 1
         self._seen = 0
         self._next_due: int | None = None
@@ -175,10 +177,15 @@ class HdlEngine:
         self._next_due = None
 
     def post(self) -> None:
-        """Hand what was written into mailboxes over to their units, and restart their clocks."""
-        for unit in sorted(self._written):
+        """Hand what was written into mailboxes over to their units, and restart their clocks.
+
+        Where one run ends and another begins at the same time, this comes twice before the
+        simulator runs again; a unit sees one change of its ``post``, and all that was written.
+        """
+        for unit in sorted(self._written - self._posted):
             self._post_values[unit] ^= 1
             self._posts[unit].set_signal_val_int(_NO_DELAY, self._post_values[unit])
+        self._posted |= self._written
         self._written.clear()
 
     def _target(self, until_ps: int | None) -> int:
@@ -190,6 +197,7 @@ class HdlEngine:
 
     async def _run(self, target_ps: int) -> bool:
         self.advances += 1
+        self._posted.clear()
         await self._wait.arm(target_ps - self.now_ps)
         changed = self._wait.changed
         self.now_ps = int(get_sim_time("step")) if changed else target_ps

@@ -82,6 +82,30 @@ async def play(dut, job):
     Path(job["result"]).write_text(json.dumps(result))
 
 
+async def run_twice(dut, job):
+    """A run that ends with a write, and one that begins with a write to the same unit then."""
+    kernel = Kernel()
+    engine = HdlEngine(dut, job["units"], stop_clocks=job["stop_clocks"])
+    await engine.start(BOOT_PS)
+    lockstep = LockStep(kernel, engine)
+    port = EchoPort(lockstep, engine, job["array_ps"])
+    port.expected = 2
+
+    def end_with_a_write():
+        yield kernel.env.timeout(BOOT_PS - kernel.env.now)
+        lockstep.post(lambda: engine.mailbox(0, "array_done").set(0))
+
+    def begin_with_a_write():
+        port.command(0, tag=5, row=0)
+        yield port.done
+
+    await lockstep.run(kernel.env.process(end_with_a_write()))
+    start_ps = kernel.env.now
+    await lockstep.run(kernel.env.process(begin_with_a_write()))
+    result = {"start_ps": start_ps, "log": port.log}
+    Path(job["result"]).write_text(json.dumps(result))
+
+
 async def hang(dut, job):
     """Wait for something that cannot come."""
     engine = HdlEngine(dut, job["units"], stop_clocks=job["stop_clocks"])
