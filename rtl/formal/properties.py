@@ -1,0 +1,256 @@
+"""The properties, each with the circuit that states it, and how far it is checked."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from amaranth.lib import data
+from amaranth.lib.wiring import Component
+
+from rtl.axi4 import Axi4Read
+from rtl.contract.nand_part import NandPart
+from rtl.formal import claims
+from rtl.formal.channel import ChannelCheck
+from rtl.formal.free import FreeCheck
+from rtl.formal.monitors import claim_stable
+from rtl.formal.queues import MailboxCheck, QueueCheck
+from rtl.gather.core import LaunchControl, ReadArbiter
+from rtl.gather.ids import IdRequester
+from rtl.gather.mailbox import Mailbox as GatherMailbox
+from rtl.gather.queue import Queue
+from rtl.mixer import PositionMixer
+from rtl.nand.controller import FlashChannelController
+from rtl.nand.mailbox import Mailbox as ChannelMailbox
+
+__all__ = ["PART", "PERIOD_PS", "PROPERTIES", "Property", "controller"]
+
+PERIOD_PS = 10_000
+CLOCK = PERIOD_PS
+PART = NandPart(
+    name="formal",
+    page_bytes=2,
+    spare_bytes=2,
+    pages_per_block=2,
+    blocks_per_lun=2,
+    luns=1,
+    t_r_ps=CLOCK,
+    t_wc_ps=2 * CLOCK,
+    t_wp_ps=CLOCK,
+    t_wh_ps=CLOCK,
+    t_cs_ps=CLOCK,
+    t_ch_ps=CLOCK,
+    t_cals_ps=CLOCK,
+    t_cah_ps=CLOCK,
+    t_wb_ps=2 * CLOCK,
+    t_rr_ps=CLOCK,
+    t_whr_ps=3 * CLOCK,
+    t_ccs_ps=3 * CLOCK,
+    t_rhw_ps=3 * CLOCK,
+    t_rpre_ps=CLOCK,
+    t_rpst_ps=CLOCK,
+    t_dqsre_ps=CLOCK,
+    poll_first_ps=2 * CLOCK,
+    poll_period_ps=8 * CLOCK,
+)
+"""The smallest part: times of a few clocks, so that a read ends within a bounded check."""
+
+QUEUE_DEPTH = 4
+WORD = data.StructLayout({"word": 2})
+
+
+LONGEST_BUSY, LONGEST_STALL = 4, 2
+READ_CLOCKS = 50
+"""Bound of a read of ``PART`` that finds the channel idle, with a longest array time and stall."""
+
+
+@dataclass(frozen=True)
+class Property:
+    """A statement, and the circuit in which it is an assertion.
+
+    ``make`` builds the circuit around ``design(...)``, which makes what is checked: the unmodified
+    component by default, a broken one to see the property fail. ``mode`` is ``prove`` (induction:
+    for all time), ``bmc`` (all behaviours of ``depth`` clocks from reset) or ``cover`` (some
+    behaviour reaches the goal).
+    """
+
+    name: str
+    statement: str
+    mode: str
+    depth: int
+    make: Callable[..., Component]
+    is_quick: bool = False
+    """Part of the reduced form, which every run of the tests checks."""
+
+
+def controller(part, **arguments):
+    """The controller of the checks; a broken one takes the same arguments."""
+    return FlashChannelController(part, **arguments)
+
+
+def _channel(claim, *, ways=1, part=PART, **arguments):
+    def make(design=controller):
+        made = design(part, period_ps=PERIOD_PS, ways=ways, slots=1)
+        return ChannelCheck(made, part, claim, period_ps=PERIOD_PS, ways=ways, **arguments)
+
+    return make
+
+
+def _queue(design=Queue):
+    return QueueCheck(design(WORD, QUEUE_DEPTH), QUEUE_DEPTH)
+
+
+def _gather_mailbox(design=GatherMailbox):
+    mailbox = design(WORD, QUEUE_DEPTH)
+    return MailboxCheck(mailbox, mailbox.messages, QUEUE_DEPTH)
+
+
+def _channel_mailbox(design=ChannelMailbox):
+    mailbox = design(WORD, depth=QUEUE_DEPTH)
+    return MailboxCheck(mailbox, mailbox.output, QUEUE_DEPTH)
+
+
+def _stable(name, component, output, depth=3):
+    """A property: the stream that ``output`` takes from the component keeps its payload."""
+
+    def make(design=component):
+        return FreeCheck(design(), lambda m, made: claim_stable(m, output(made)))
+
+    return Property(
+        f"{name}-stable",
+        f"{STABLE[name]} stays, unchanged, until it is taken",
+        "prove",
+        depth,
+        make,
+    )
+
+
+STABLE = {
+    "axi-request": "a read request on the gather unit's AXI port",
+    "id-request": "a request for an id",
+    "launch-done": "the end of a launch",
+    "position": "a position of the mixer",
+}
+
+
+@dataclass(frozen=True)
+class _Distance:
+    """A time of the part, how many clocks it is made, and after how many it has been met."""
+
+    clocks: int
+    depth: int
+    luns: int = 1
+    also: tuple[tuple[str, int], ...] = ()
+
+
+DISTANCES = {
+    "t_wp_ps": _Distance(3, 16, also=(("t_wc_ps", 4),)),
+    "t_wh_ps": _Distance(3, 16, also=(("t_wc_ps", 4),)),
+    "t_wc_ps": _Distance(5, 16),
+    "t_wb_ps": _Distance(9, 36, also=(("poll_first_ps", 9),)),
+    "t_whr_ps": _Distance(6, 40, luns=2),
+    "t_ccs_ps": _Distance(6, 50),
+    "t_rhw_ps": _Distance(9, 64),
+    "t_rpre_ps": _Distance(3, 50),
+}
+
+
+def distance_part(name):
+    """The part on which the time ``name`` is long enough to be told from its neighbours."""
+    distance = DISTANCES[name]
+    clocks = {name: distance.clocks, **dict(distance.also)}
+    return replace(
+        PART, luns=distance.luns, **{key: count * CLOCK for key, count in clocks.items()}
+    )
+
+
+def _distances():
+    for name, distance in DISTANCES.items():
+        time = name.removesuffix("_ps")
+        yield Property(
+            f"gap-{time.replace('_', '-')}",
+            f"{time[0]}{time[2:].upper()} is never short",
+            "bmc",
+            distance.depth,
+            _channel(claims.distance_claim(name), part=distance_part(name)),
+            is_quick=name in ("t_wp_ps", "t_wb_ps"),
+        )
+
+
+PROPERTIES = (
+    Property(
+        "queue",
+        "a queue neither loses, repeats, reorders nor overflows; its head is stable",
+        "bmc",
+        12,
+        _queue,
+        is_quick=True,
+    ),
+    Property(
+        "gather-mailbox",
+        "so with the gather unit's mailbox, whose writer keeps to its depth",
+        "bmc",
+        12,
+        _gather_mailbox,
+    ),
+    Property(
+        "channel-mailbox",
+        "so with the channel's",
+        "bmc",
+        12,
+        _channel_mailbox,
+        is_quick=True,
+    ),
+    _stable("axi-request", lambda: ReadArbiter(Axi4Read(64, 512, 2), 3), lambda made: made.axi.ar),
+    _stable("id-request", IdRequester, lambda made: made.requests),
+    _stable("launch-done", LaunchControl, lambda made: made.done),
+    _stable("position", lambda: PositionMixer(8), lambda made: made.positions, 16),
+    Property(
+        "chip-enable",
+        "at most one CE# is low",
+        "prove",
+        8,
+        _channel(claims.one_chip_enable, ways=2),
+        is_quick=True,
+    ),
+    Property(
+        "drivers",
+        "controller and dies never drive DQ together, nor do two dies",
+        "bmc",
+        64,
+        _channel(claims.drivers_never_fight, ways=2),
+    ),
+    *_distances(),
+    Property(
+        "completion-stable",
+        "a completion stays, unchanged, until it is taken",
+        "bmc",
+        52,
+        _channel(claims.completions_are_stable),
+    ),
+    Property(
+        "completion-reached",
+        "a read completes",
+        "cover",
+        56,
+        _channel(claims.reaches_a_completion),
+        is_quick=True,
+    ),
+    Property(
+        "completes-once",
+        "completions never outnumber the commands that were taken",
+        "bmc",
+        50,
+        _channel(claims.completes_once),
+    ),
+    Property(
+        "completes-in-time",
+        f"a command that comes alone completes once, by its tag, within {READ_CLOCKS} clocks",
+        "bmc",
+        READ_CLOCKS + 6,
+        _channel(
+            claims.completes_within(READ_CLOCKS),
+            longest_busy=LONGEST_BUSY,
+            longest_stall=LONGEST_STALL,
+            one_at_a_time=True,
+        ),
+    ),
+)

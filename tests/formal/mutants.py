@@ -1,0 +1,188 @@
+# amaranth: UnusedElaboratable=no
+"""For each property a broken design on which it must fail.
+
+Controllers are broken at their ports, or made for a part with a shorter time, so that the mutants
+outlive a change inside; queues and mailboxes are small and are broken inside, line by line.
+"""
+
+import inspect
+from dataclasses import replace
+from functools import partial
+from types import ModuleType
+
+from amaranth.hdl import Const, Module, Signal, Value
+from amaranth.lib import wiring
+
+import rtl.gather.core
+import rtl.gather.ids
+import rtl.gather.mailbox
+import rtl.gather.queue
+import rtl.mixer
+import rtl.nand.mailbox
+from rtl.axi4 import Axi4Read
+from rtl.formal.properties import CLOCK, DISTANCES, controller
+
+__all__ = ["MUTANTS", "Meddled", "rewritten"]
+
+
+def rewritten(module, name, *changes):
+    """Class ``name`` of ``module`` with pieces of the module's text replaced.
+
+    Raises
+    ------
+    ValueError
+        If a piece is not there exactly once.
+    """
+    text = inspect.getsource(module)
+    for old, new in changes:
+        if text.count(old) != 1:
+            raise ValueError(f"{module.__name__} must hold {old!r} once, not {text.count(old)}")
+        text = text.replace(old, new)
+    broken = ModuleType(f"{module.__name__}_broken")
+    exec(compile(text, broken.__name__, "exec"), broken.__dict__)
+    return getattr(broken, name)
+
+
+class Meddled(wiring.Component):
+    """A component whose outputs ``meddle(m, inner, ours)`` may override before they leave."""
+
+    def __init__(self, inner, meddle):
+        self._inner = inner
+        self._meddle = meddle
+        super().__init__(inner.signature)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.inner = self._inner
+        theirs = [value for _, _, value in self._inner.signature.flatten(self._inner)]
+        for (_, member, ours), inner in zip(self.signature.flatten(self), theirs, strict=True):
+            target, source = (inner, ours) if member.flow is wiring.In else (ours, inner)
+            if not isinstance(Value.cast(target), Const):
+                m.d.comb += Value.cast(target).eq(source)
+        self._meddle(m, self._inner, self)
+        return m
+
+
+def meddled(meddle):
+    return lambda part, **arguments: Meddled(controller(part, **arguments), meddle)
+
+
+def hasty(name):
+    """A controller made for a part whose time ``name`` is as short as can be."""
+
+    def make(part, **arguments):
+        return controller(replace(part, **{name: CLOCK, **shortened(name)}), **arguments)
+
+    return make
+
+
+def shortened(name):
+    """Times that must not contradict, or stand in for, a shorter ``name``."""
+    return {"t_wc_ps": 2 * CLOCK} if name in ("t_wp_ps", "t_wh_ps", "t_wc_ps") else {}
+
+
+def all_chips_at_first(m, inner, ours):
+    """All CE# fall with the one that should; the others rise a clock later."""
+    was_high = Signal(init=1)
+    m.d.sync += was_high.eq(inner.phy.ce_n.all())
+    with m.If(was_high & ~inner.phy.ce_n.all()):
+        m.d.comb += ours.phy.ce_n.eq(0)
+
+
+def drivers_stay_on(m, inner, ours):
+    """The controller's drivers, once on, stay on until CE# rises."""
+    was_on = Signal()
+    m.d.sync += was_on.eq(ours.phy.dq_oe & ~inner.phy.ce_n.all())
+    m.d.comb += ours.phy.dq_oe.eq(inner.phy.dq_oe | was_on)
+
+
+def completion_moves(m, inner, ours):
+    """The stamp of a completion on offer goes on counting."""
+    m.d.comb += ours.completions.payload.last.eq(inner.now)
+
+
+def completion_repeats(m, inner, ours):
+    """A completion is offered once more after it was taken."""
+    again = Signal()
+    m.d.sync += again.eq(ours.completions.valid & ours.completions.ready & ~again)
+    m.d.comb += inner.completions.ready.eq(ours.completions.ready & again)
+
+
+def completion_is_lost(m, inner, ours):
+    """The first completion is swallowed."""
+    is_first = Signal(init=1)
+    with m.If(inner.completions.valid & is_first):
+        m.d.sync += is_first.eq(0)
+        m.d.comb += [inner.completions.ready.eq(1), ours.completions.valid.eq(0)]
+
+
+def never_completes(m, inner, ours):
+    m.d.comb += ours.completions.valid.eq(0)
+
+
+queue = partial(rewritten, rtl.gather.queue, "Queue")
+
+
+def impatient_arbiter():
+    arbiter = rewritten(
+        rtl.gather.core, "ReadArbiter", ("room.eq(~ar.valid | ar.ready)", "room.eq(1)")
+    )
+    return arbiter(Axi4Read(64, 512, 2), 3)
+
+
+def leaky_mixer():
+    changed = ("advance.eq(~valid | self.positions.ready)", "advance.eq(1)")
+    return rewritten(rtl.mixer, "PositionMixer", changed)(8)
+
+
+MUTANTS = {
+    "queue": {
+        "takes one too many": queue(
+            ("self.level != self._depth)", "self.level != self._depth + 1)")
+        ),
+        "lets go without a reader": queue(
+            ("take.eq(self.head.valid & self.head.ready)", "take.eq(self.head.valid)")
+        ),
+        "forgets to advance": queue(("first.eq(first + 1)", "first.eq(first)")),
+    },
+    "gather-mailbox": {
+        "misses a word when it is read": rewritten(
+            rtl.gather.mailbox,
+            "Mailbox",
+            ("entries.valid.eq(self.unread)", "entries.valid.eq(self.unread & ~queue.head.ready)"),
+        ),
+    },
+    "channel-mailbox": {
+        "takes a word twice": rewritten(
+            rtl.nand.mailbox,
+            "Mailbox",
+            ("m.d.sync += seen.eq(self.toggle)", "m.d.sync += seen.eq(self.toggle & seen)"),
+        ),
+    },
+    "axi-request-stable": {"does not wait": impatient_arbiter},
+    "id-request-stable": {
+        "does not wait": rewritten(
+            rtl.gather.ids, "IdRequester", ("& (~self.requests.valid | self.requests.ready)", "")
+        ),
+    },
+    "launch-done-stable": {
+        "does not wait": rewritten(
+            rtl.gather.core, "LaunchControl", ("with m.If(self.done.ready):", "with m.If(1):")
+        ),
+    },
+    "position-stable": {"moves on": leaky_mixer},
+    "chip-enable": {"all fall at first": meddled(all_chips_at_first)},
+    "drivers": {"stay on": meddled(drivers_stay_on)},
+    **{
+        f"gap-{name.removesuffix('_ps').replace('_', '-')}": {"too short": hasty(name)}
+        for name in DISTANCES
+    },
+    "completion-stable": {"its last stamp runs": meddled(completion_moves)},
+    "completion-reached": {"none is offered": meddled(never_completes)},
+    "completes-once": {"repeated": meddled(completion_repeats)},
+    "completes-in-time": {
+        "lost": meddled(completion_is_lost),
+        "repeated": meddled(completion_repeats),
+    },
+}
+"""By property: what is wrong, and who makes such a design."""
