@@ -1,6 +1,9 @@
 """Bus checker of a flash channel: reports each broken ONFI rule; simulation only."""
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, Signature
 
@@ -9,7 +12,7 @@ from rtl.contract.nand_part import cycles
 from rtl.contract.onfi import BusRule, StatusBit
 from rtl.nand.checks.burst import BurstCheck
 from rtl.nand.checks.drive import DriveCheck
-from rtl.nand.checks.lun_shadow import LunShadow
+from rtl.nand.checks.lun_shadows import LunShadows
 from rtl.nand.checks.pins import PinCheck
 from rtl.nand.checks.rules import BROKEN
 from rtl.nand.checks.sequence import Request, SequenceCheck
@@ -96,21 +99,18 @@ class BusChecker(wiring.Component):
         )
         self._connect(m, pins, sequence, burst, drive)
         shadows, refused = self._watch_luns(m, sequence, burst, drive)
-        parts = (pins.broken, sequence.broken, burst.broken, drive.broken, refused)
         broken = Signal(BROKEN)
-        m.d.comb += broken.eq(Cat(*(self._any(parts, bit) for bit in range(BROKEN.size))))
-        m.d.comb += self.violation.way.eq(pins.way)
-        for index, shadow in reversed(list(enumerate(shadows))):
-            with m.If(shadow.late):
-                m.d.comb += self.violation.way.eq(index // self._part.luns)
-        for rule in reversed(BusRule):
-            with m.If(broken[rule.name.lower()]):
-                m.d.comb += [self.violation_valid.eq(1), self.violation.rule.eq(rule)]
+        parts = (pins.broken, sequence.broken, burst.broken, drive.broken, refused)
+        m.d.comb += broken.eq(reduce(or_, (part.as_value() for part in parts)))
+        with m.If(broken.as_value().any()):
+            m.d.comb += [self.violation_valid.eq(1), self.violation.way.eq(pins.way)]
+            for index in reversed(range(self._ways * self._part.luns)):
+                with m.If(shadows.late[index]):
+                    m.d.comb += self.violation.way.eq(index // self._part.luns)
+            for rule in reversed(BusRule):
+                with m.If(broken[rule.name.lower()]):
+                    m.d.comb += self.violation.rule.eq(rule)
         return m
-
-    @staticmethod
-    def _any(parts, bit):
-        return Cat(*(part.as_value()[bit] for part in parts)).any()
 
     def _connect(self, m, pins, sequence, burst, drive):
         """Wire the pins to the parts, and the parts to each other."""
@@ -145,42 +145,42 @@ class BusChecker(wiring.Component):
         ]
 
     def _watch_luns(self, m, sequence, burst, drive):
-        """Make the shadows; returns them and the rules about busy LUNs broken in this clock."""
-        luns, refused, shadows = self._part.luns, Signal(BROKEN), []
-        way = burst.way
-        target, source = way * luns + sequence.lun, burst.source_way * luns + burst.source_lun
-        for index in range(self._ways * luns):
-            shadow = LunShadow(busy_cycles=cycles(self._part.t_wb_ps, self._period_ps))
-            m.submodules[f"lun{index}"] = shadow
-            shadows.append(shadow)
-            at_target = target == index
-            m.d.comb += [
-                shadow.now.eq(self.now),
-                shadow.rb_n.eq(self.phy.rb_n[index // luns]),
-                shadow.confirm.eq((sequence.request == Request.READ) & at_target),
-                shadow.reset.eq((sequence.request == Request.RESET) & (way == index // luns)),
-                shadow.status_ready.eq(
-                    drive.status_valid & (source == index) & self.phy.dq_i[RDY_BIT]
-                ),
-            ]
-        busy = Array(shadow.busy for shadow in shadows)
-        window = Array(shadow.window for shadow in shadows)
-        m.d.comb += [
-            burst.source_ready_edge.eq(Array(shadow.ready_edge for shadow in shadows)[source]),
-            refused.t_wb_busy.eq(Cat(*(shadow.late for shadow in shadows)).any()),
-        ]
-        on_way = [
-            (way == index // luns) & (sequence.opened < shadow.window)
-            for index, shadow in enumerate(shadows)
-        ]
-        early = Mux(
-            sequence.request == Request.STATUS,
-            Cat(*on_way).any(),
-            sequence.opened < window[target],
+        """Follow the LUNs; returns them and the rules about busy LUNs broken in this clock."""
+        luns, refused = self._part.luns, Signal(BROKEN)
+        m.submodules.shadows = shadows = LunShadows(
+            luns=self._ways * luns,
+            busy_cycles=cycles(self._part.t_wb_ps, self._period_ps),
+            rest_cycles=cycles(self._part.t_rr_ps, self._period_ps),
         )
+        at_target, on_way = Signal(self._ways * luns), Signal(self._ways * luns)
+        m.d.comb += [
+            shadows.now.eq(self.now),
+            shadows.rb_n.eq(Cat(ready.replicate(luns) for ready in self.phy.rb_n)),
+            shadows.confirm.eq(sequence.request == Request.READ),
+            shadows.target.eq(burst.way * luns + sequence.lun),
+            shadows.source.eq(burst.source_way * luns + burst.source_lun),
+            shadows.opened.eq(sequence.opened),
+            burst.source_fresh.eq(shadows.is_fresh),
+            refused.t_wb_busy.eq(shadows.late.any()),
+        ]
+        with m.If(drive.status_valid & self.phy.dq_i[RDY_BIT]):
+            m.d.comb += shadows.status_ready.eq(1 << shadows.source)
+        with m.If(sequence.request != Request.NONE):
+            m.d.comb += [
+                at_target.eq(1 << shadows.target),
+                on_way.eq(((1 << luns) - 1) << (burst.way * luns)),
+            ]
         with m.Switch(sequence.request):
             with m.Case(Request.READ, Request.CHOOSE):
-                m.d.comb += [refused.t_wb_access.eq(early), refused.busy.eq(busy[target] & ~early)]
-            with m.Case(Request.STATUS, Request.STATUS_LUN):
-                m.d.comb += refused.t_wb_access.eq(early)
+                m.d.comb += [
+                    shadows.ask.eq(at_target),
+                    refused.busy.eq((shadows.busy & at_target).any() & ~shadows.is_early),
+                ]
+            with m.Case(Request.STATUS):
+                m.d.comb += shadows.ask.eq(on_way)
+            with m.Case(Request.STATUS_LUN):
+                m.d.comb += shadows.ask.eq(at_target)
+            with m.Case(Request.RESET):
+                m.d.comb += shadows.reset.eq(on_way)
+        m.d.comb += refused.t_wb_access.eq(shadows.is_early)
         return shadows, refused

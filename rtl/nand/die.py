@@ -2,16 +2,16 @@
 # (The parts are made in constructors, which must refuse what their parts refuse.)
 """NAND die: the counterpart of the flash-channel controller on the bus; simulation only."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import wiring
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, Signature
 from amaranth.utils import exact_log2
 
-from rtl.contract.channel import STAMP_BITS, ArrayDone, ArrayOperation, DieBegin
+from rtl.contract.channel import STAMP_BITS, ArrayOperation, DieBegin
 from rtl.contract.nand_part import cycles
 from rtl.contract.onfi import ROW_CYCLES, StatusBit, row_bits
-from rtl.nand.die_decoder import COLUMN_BITS, DieDecoder
-from rtl.nand.die_lun import DieLun
+from rtl.nand.die_decoder import COLUMN_BITS, DieDecoder, DieRequest
+from rtl.nand.die_luns import DieLuns
 from rtl.nand.die_output import DieOutput
 from rtl.sim_memory import SimMemory
 
@@ -153,77 +153,71 @@ class NandDie(wiring.Component):
             phy.dqs_i.eq(output.dqs_i),
             phy.oe.eq(output.oe),
         ]
-        luns = self._connect_luns(m, decoder)
+        m.submodules.luns = luns = DieLuns(
+            luns=self._part.luns,
+            busy_cycles=cycles(self._part.t_wb_ps, self._period_ps),
+            row_bits=len(decoder.row),
+        )
+        self._connect_luns(m, decoder, luns)
         self._connect_pages(m, decoder, output, luns)
-        unseen = Cat(*(lun.unseen for lun in luns)).any()
-        m.d.comb += self.quiet.eq(phy.ce_n & ~decoder.active & ~output.active & ~unseen)
+        m.d.comb += self.quiet.eq(phy.ce_n & ~decoder.active & ~output.active & ~luns.unseen)
         return m
 
-    def _connect_luns(self, m, decoder):
-        """Make the LUNs, merge their ready/busy line, begins and deadlines."""
-        luns = []
-        for index in range(self._part.luns):
-            lun = DieLun(
-                busy_cycles=cycles(self._part.t_wb_ps, self._period_ps),
-                row_bits=len(decoder.row),
-            )
-            m.submodules[f"lun{index}"] = lun
-            luns.append(lun)
-            m.d.comb += [
-                lun.now.eq(self.now),
-                lun.start.eq(decoder.read & (decoder.lun == index)),
-                lun.row.eq(decoder.row),
-                lun.abort.eq(decoder.reset),
-                lun.done.eq(ArrayDone(self.array_done.word_select(index, 16))),
-            ]
-            with m.If(lun.begin):
-                m.d.comb += [
-                    self.begin.number.eq(lun.number),
-                    self.begin.lun.eq(index),
-                    self.begin.row.eq(lun.begin_row),
-                ]
-        earliest = luns[0].deadline
-        for lun in luns[1:]:
-            earliest = Mux(lun.deadline < earliest, lun.deadline, earliest)
+    def _connect_luns(self, m, decoder, luns):
         m.d.comb += [
-            self.begin_valid.eq(Cat(*(lun.begin for lun in luns)).any()),
-            self.begin.operation.eq(ArrayOperation.READ),
-            self.begin.way.eq(self.way),
-            self.phy.rb_n.eq(Cat(*(lun.ready for lun in luns)).all()),
-            self.wake_edge.eq(earliest),
+            luns.now.eq(self.now),
+            luns.done.eq(self.array_done),
+            luns.start.eq(decoder.request == DieRequest.READ),
+            luns.lun.eq(decoder.lun),
+            luns.row.eq(decoder.row),
+            luns.abort.eq(decoder.request == DieRequest.RESET),
+            self.phy.rb_n.eq(luns.ready.all()),
+            self.wake_edge.eq(luns.deadline),
+            self.begin_valid.eq(luns.begin),
         ]
-        return luns
+        with m.If(luns.begin):
+            m.d.comb += [
+                self.begin.operation.eq(ArrayOperation.READ),
+                self.begin.number.eq(luns.number),
+                self.begin.way.eq(self.way),
+                self.begin.lun.eq(luns.begin_lun),
+                self.begin.row.eq(luns.begin_row),
+            ]
 
     def _connect_pages(self, m, decoder, output, luns):
         """Choose what goes out: a LUN's page register from a position on, or its status."""
         lane_bits = exact_log2(WORD_BYTES // self._phases)
-        position = Signal(COLUMN_BITS - exact_log2(self._phases))
-        status = Signal()
-        chosen = Signal(range(max(len(luns), 2)))
-        after = Signal(len(position))
-        m.d.comb += after.eq(position + output.take)
+        position_bits = COLUMN_BITS - exact_log2(self._phases)
+        layout = {"position": position_bits, "chosen": decoder.lun.shape(), "status": 1}
+        source = Signal(data.StructLayout(layout))
+        position = source.position
         with m.If(output.take):
-            m.d.sync += position.eq(after)
-        with m.If(decoder.read | decoder.select):
-            first = decoder.column >> exact_log2(self._phases)
-            m.d.sync += [status.eq(0), chosen.eq(decoder.lun), position.eq(first)]
-        with m.Elif(decoder.status | decoder.status_lun):
-            m.d.sync += status.eq(1)
-            with m.If(decoder.status_lun):
-                m.d.sync += chosen.eq(decoder.lun)
-        in_page = position < self._part.raw_page_bytes // self._phases
-        new_word = output.take & position[:lane_bits].all()
-        for index, (lun, page) in enumerate(zip(luns, self.pages, strict=True)):
+            m.d.sync += position.eq(position + 1)
+        with m.Switch(decoder.request):
+            with m.Case(DieRequest.READ, DieRequest.SELECT):
+                m.d.sync += [
+                    source.status.eq(0),
+                    source.chosen.eq(decoder.lun),
+                    position.eq(decoder.column >> exact_log2(self._phases)),
+                ]
+            with m.Case(DieRequest.STATUS):
+                m.d.sync += source.status.eq(1)
+            with m.Case(DieRequest.STATUS_LUN):
+                m.d.sync += [source.status.eq(1), source.chosen.eq(decoder.lun)]
+        for index, page in enumerate(self.pages):
             m.submodules[f"page{index}"] = page
-            m.d.comb += [
-                page.read_address.eq(after >> lane_bits),
-                page.read_enable.eq((chosen == index) & (output.fetch | new_word)),
-            ]
-            with m.If((chosen == index) & output.take):
-                with m.If(status):
-                    state = Mux(lun.ready, READY_STATUS, StatusBit.WP_N)
+            with m.If((output.fetch | output.take) & (source.chosen == index)):
+                m.d.comb += [
+                    page.read_address.eq((position + output.take) >> lane_bits),
+                    page.read_enable.eq(output.fetch | position[:lane_bits].all()),
+                ]
+            with m.If(output.take & (source.chosen == index)):
+                with m.If(source.status):
+                    state = Mux(luns.ready[index], READY_STATUS, StatusBit.WP_N)
                     m.d.comb += output.word.eq(state[:8].replicate(self._phases))
-                with m.Elif(lun.idle & in_page):
+                with m.Elif(
+                    luns.idle[index] & (position < self._part.raw_page_bytes // self._phases)
+                ):
                     self._pick(m, output.word, page.read_data, position[:lane_bits])
 
     @staticmethod

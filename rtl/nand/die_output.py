@@ -1,7 +1,7 @@
 """Data output of a die: strobes and bytes that answer RE#; simulation only."""
 
 from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 __all__ = ["DieOutput"]
@@ -34,7 +34,7 @@ class DieOutput(wiring.Component):
     dq_i, dqs_i, oe : Out
         The pins; zero while the die does not drive.
     active : Out(1)
-        Something is under way or in flight.
+        A burst is under way, or its end in flight.
     """
 
     def __init__(self, *, phases, delay):
@@ -60,39 +60,45 @@ class DieOutput(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        asked = Signal(1 + self._phases)
-        bursting = Signal()
-        in_flight = Signal()
-        m.d.comb += asked.eq(Cat(~self.ce_n & (bursting | ~self.re_n.all()), self.re_n))
-        stage, waiting = asked, []
-        for index in range(self._delay - 1):
-            waiting.append(Signal(1 + self._phases, name=f"stage{index}"))
-            with m.If(asked[0] | in_flight):
-                m.d.sync += waiting[-1].eq(stage)
-            stage = waiting[-1]
-        with m.If(asked[0] | bursting):
-            m.d.sync += bursting.eq(asked[0])
+        stages = [f"stage{index}" for index in range(self._delay - 1)]
+        # All state in one register, which moves only while CE# is low or something is in flight: a
+        # channel has many dies, and at most one of them sends.
+        pattern = data.StructLayout({"driving": 1, "strobe": self._phases})
+        layout = {"bursting": 1, "started": 1, "level": 1, "oe": 1, "dqs": self._phases}
+        layout |= dict.fromkeys(stages, pattern) | {"dq": 8 * self._phases}
+        state = Signal(data.StructLayout(layout), init={"level": 1})
+        in_flight = Cat(state[name].driving for name in stages).any()
         m.d.comb += [
-            in_flight.eq(Cat(*(held[0] for held in waiting)).any() | self.oe),
-            self.active.eq(asked[0] | bursting | in_flight),
+            self.active.eq(state.bursting | state.oe | in_flight),
+            self.oe.eq(state.oe),
+            self.dqs_i.eq(state.dqs),
+            self.dq_i.eq(state.dq),
         ]
-        self._drive(m, driving=stage[0], strobe=stage[1:])
+        with m.If(~self.ce_n | self.active):
+            asked = Signal(pattern)
+            m.d.comb += [
+                asked.driving.eq(~self.ce_n & (state.bursting | ~self.re_n.all())),
+                asked.strobe.eq(self.re_n),
+            ]
+            m.d.sync += state.bursting.eq(asked.driving)
+            delayed = asked
+            for name in stages:
+                m.d.sync += state[name].eq(delayed)
+                delayed = state[name]
+            self._drive(m, state, delayed.driving, delayed.strobe)
         return m
 
-    def _drive(self, m, *, driving, strobe):
+    def _drive(self, m, state, driving, strobe):
         """Put out one delayed clock of the pattern."""
-        started = Signal()
-        level = Signal(init=1)
-        edges = strobe ^ Cat(level, strobe[:-1])
+        edges = strobe ^ Cat(state.level, strobe[:-1])
         m.d.comb += [
-            self.fetch.eq(driving & ~started),
-            self.take.eq(driving & started & edges.all()),
+            self.fetch.eq(driving & ~state.started),
+            self.take.eq(driving & state.started & edges.all()),
         ]
-        with m.If(driving | self.oe):
-            m.d.sync += [
-                self.oe.eq(driving),
-                self.dqs_i.eq(strobe & driving.replicate(self._phases)),
-                self.dq_i.eq(self.word & self.take.replicate(8 * self._phases)),
-                started.eq(driving & (started | ~strobe[-1])),
-                level.eq(strobe[-1] | ~driving),
-            ]
+        m.d.sync += [
+            state.oe.eq(driving),
+            state.dqs.eq(strobe & driving.replicate(self._phases)),
+            state.dq.eq(self.word & self.take.replicate(8 * self._phases)),
+            state.started.eq(driving & (state.started | ~strobe[-1])),
+            state.level.eq(strobe[-1] | ~driving),
+        ]

@@ -124,8 +124,12 @@ class FlashChannelUnit(wiring.Component):
             landing.take.eq(controller.landing_take),
             landing.free.eq(self.landing_free),
             self.counters.eq(controller.counters),
-            self.wake_edge.eq(earliest([controller.wake_edge, *(die.wake_edge for die in dies)])),
         ]
+        # Nobody looks at it at other times, which are nearly all of a busy channel's.
+        with m.If(self.quiet):
+            m.d.comb += self.wake_edge.eq(
+                earliest([controller.wake_edge, *(die.wake_edge for die in dies)])
+            )
         all_quiet = Signal()
         # One edge more, for dies and checker to see how the bus came to rest.
         was_quiet = Signal()
@@ -187,20 +191,20 @@ class FlashChannelUnit(wiring.Component):
 
     def _report(self, m, completions, checker, dies):
         """Load the event register at each edge at which something happens."""
-        event = Signal(ChannelEvent)
-        m.d.comb += [
-            completions.ready.eq(1),
-            event.completion_valid.eq(completions.valid),
-            event.begin_valid.eq(Cat(*(die.begin_valid for die in dies)).any()),
-            event.violation_valid.eq(checker.violation_valid),
-            event.completion.eq(completions.payload),
-            event.violation.eq(checker.violation),
-            event.begin.as_value().eq(
-                _any_of(Mux(die.begin_valid, Value.cast(die.begin), 0) for die in dies)
-            ),
-        ]
-        with m.If(event.completion_valid | event.begin_valid | event.violation_valid):
-            m.d.sync += [self.event.eq(event), self.event_toggle.eq(~self.event_toggle)]
+        begins = Cat(die.begin_valid for die in dies).any()
+        m.d.comb += completions.ready.eq(1)
+        with m.If(completions.valid | begins | checker.violation_valid):
+            m.d.sync += [
+                self.event_toggle.eq(~self.event_toggle),
+                self.event.completion_valid.eq(completions.valid),
+                self.event.begin_valid.eq(begins),
+                self.event.violation_valid.eq(checker.violation_valid),
+                self.event.completion.eq(completions.payload),
+                self.event.violation.eq(checker.violation),
+                self.event.begin.as_value().eq(
+                    _any_of(Mux(die.begin_valid, Value.cast(die.begin), 0) for die in dies)
+                ),
+            ]
 
 
 def _any_of(values):

@@ -33,8 +33,8 @@ class BurstCheck(wiring.Component):
         Pins, number of the edge that ends this clock, and which CE# is low.
     request, lun, column, begun : In
         From :class:`rtl.nand.checks.sequence.SequenceCheck`.
-    source_ready_edge : In(48)
-        When the LUN ``source_way``, ``source_lun`` became ready.
+    source_fresh : In(1)
+        The LUN ``source_way``, ``source_lun`` became ready less than tRR ago.
     reading, start : Out(1)
         RE# is not idle; a burst begins in this clock.
     bursting : Out(1)
@@ -64,7 +64,7 @@ class BurstCheck(wiring.Component):
                 "lun": In(lun),
                 "column": In(COLUMN_BITS),
                 "begun": In(1),
-                "source_ready_edge": In(STAMP_BITS),
+                "source_fresh": In(1),
                 "reading": Out(1),
                 "start": Out(1),
                 "bursting": Out(1),
@@ -114,7 +114,6 @@ class BurstCheck(wiring.Component):
 
     def _check_start(self, m, source, waited):
         broken = self.broken
-        rested = age(self.now, self.source_ready_edge)
         with m.If((source == Source.NONE) | (self.source_way != self.way)):
             m.d.comb += broken.burst_source.eq(1)
         with m.Elif(source == Source.STATUS):
@@ -122,7 +121,7 @@ class BurstCheck(wiring.Component):
         with m.Else():
             m.d.comb += [
                 broken.t_ccs.eq(waited < self._limit("ccs")),
-                broken.t_rr.eq(rested < self._limit("rr")),
+                broken.t_rr.eq(self.source_fresh),
             ]
 
     def _check_shape(self, m):
