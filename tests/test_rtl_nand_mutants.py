@@ -128,8 +128,9 @@ MUTANTS = {
     BusRule.BUSY: Mutant(
         controller,
         """
+        +row_bits = (self._part.rows - 1).bit_length()
         +with m.If(arbiter.kind == BusOperationKind.POLL):
-        +    m.d.comb += bus.operation.row.eq(table.context.row[: row_bits(self._part)])
+        +    m.d.comb += bus.operation.row.eq(table.context.row[:row_bits])
          with m.If(self.landing_ready.any() & ~record.busy):
              m.d.comb += arbiter.transfers.eq(table.transfers)
         """,
