@@ -12,12 +12,15 @@ from rtl.contract.nand_part import cycles
 from rtl.contract.onfi import ROW_CYCLES, StatusBit, row_bits
 from rtl.nand.die_decoder import COLUMN_BITS, DieDecoder, DieRequest
 from rtl.nand.die_luns import DieLuns
+from rtl.nand.die_operations import DieOperations
 from rtl.nand.die_output import DieOutput
+from rtl.nand.die_pages import WORD_BYTES, connect_registers, pick_lane, read_ahead
 from rtl.sim_memory import SimMemory
 
 __all__ = ["DiePhySignature", "NandDie"]
 
-WORD_BYTES = 128
+REGISTERS = 2
+"""Page registers of a plane of a part with ``extended`` times."""
 READY_STATUS = StatusBit.WP_N | StatusBit.RDY | StatusBit.ARDY
 
 
@@ -38,6 +41,8 @@ class DiePhySignature(Signature):
                 "re_n": Out(phases, init=(1 << phases) - 1),
                 "dq_o": Out(8 * phases),
                 "dq_oe": Out(1),
+                "dqs_o": Out(phases),
+                "dqs_oe": Out(1),
                 "dq_i": In(8 * phases),
                 "dqs_i": In(phases),
                 "oe": In(1),
@@ -56,12 +61,23 @@ class NandDie(wiring.Component):
     ready. An array operation ends at the first edge after its ``ArrayDone``, which shows R/B# high.
     In clock n + cycles(tDQSRE) DQS repeats RE#'s levels of clock n. After 30h and after E0h data
     comes from the column given there; a status burst gives the status byte at each edge. FFh ends
-    all operations at once (the part file has no tRST) and answers to them are then stale.
+    all operations at once (the part has no tRST) and answers to them are then stale.
+
+    A part with ``extended`` times also takes programs with data (80h, 85h, 10h, 15h, 11h), erases
+    (60h, D0h, D1h), cached and multi-plane reads (31h, 3Fh, 32h), 06h as 05h, 90h, ECh, EEh, EFh,
+    and 00h alone, which ends the output of a status; FFh makes the whole die busy. A busy LUN takes
+    nothing but status commands and a reset, and what is not complete does nothing. See
+    :class:`DieArrays` for ready and busy, :class:`DieRegisters` for the roles of page registers,
+    :class:`DieInput` for the data that a program takes. The busy time of EFh counts from the edge
+    that ends the postamble. Each byte goes over the bus once, also those that ONFI repeats in its
+    DDR interfaces. Bytes of a register that no data came for keep what they were.
 
     The page register of LUN l is the :class:`SimMemory` submodule ``page{l}`` of 1,024-bit words
     (``die.pages[l]``; in emitted Verilog ``page{l}.ram.mem`` below the die's instance), byte b of
-    the page in bits 8 * (b mod 128) and up of word b div 128. The kernel writes it between
-    ``begin`` and the answer.
+    the page in bits 8 * (b mod 128) and up of word b div 128. A part with ``extended`` times has
+    two registers a plane: register r of plane p is ``page{(l * planes + p) * 2 + r}``. The kernel
+    works on the one that ``begin`` names between ``begin`` and the answer. Answers of ECh and EEh
+    go there, too, and the four bytes of EFh come from there.
 
     Parameters
     ----------
@@ -75,6 +91,8 @@ class NandDie(wiring.Component):
         Transfers a clock, 1 or 2.
     emitted : bool
         Whether the page registers are Verilog instances (see :class:`SimMemory`).
+    identity : bytes
+        What 90h reads at address 00h, zeros after it; only of a part with ``extended`` times.
 
     Members
     -------
@@ -97,10 +115,10 @@ class NandDie(wiring.Component):
     ------
     ValueError
         If ``ways`` or ``phases`` is out of range, the page is longer than a column address reaches,
-        or the LUNs do not fit the row address.
+        the LUNs do not fit the row address, or the identity is too long.
     """
 
-    def __init__(self, part, *, period_ps, ways, phases=2, emitted=False):
+    def __init__(self, part, *, period_ps, ways, phases=2, emitted=False, identity=b""):
         if not isinstance(ways, int) or not 1 <= ways <= 256:
             raise ValueError(f"Ways must be 1 to 256, not {ways!r}")
         if phases not in (1, 2):
@@ -117,9 +135,15 @@ class NandDie(wiring.Component):
         self._part = part
         self._period_ps = period_ps
         self._phases = phases
+        self._operations, registers = None, part.luns
+        if part.extended is not None:
+            self._operations = DieOperations(
+                part, period_ps=period_ps, phases=phases, identity=identity
+            )
+            registers = part.luns * part.planes * REGISTERS
         words = max(2, -(-part.raw_page_bytes // WORD_BYTES))
         self.pages = [
-            SimMemory(depth=words, width=8 * WORD_BYTES, emitted=emitted) for _ in range(part.luns)
+            SimMemory(depth=words, width=8 * WORD_BYTES, emitted=emitted) for _ in range(registers)
         ]
         super().__init__(
             {
@@ -137,21 +161,31 @@ class NandDie(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         phy = self.phy
-        m.submodules.decoder = decoder = DieDecoder(self._part)
         m.submodules.output = output = DieOutput(
             phases=self._phases, delay=cycles(self._part.t_dqsre_ps, self._period_ps)
         )
+        m.d.comb += [
+            output.ce_n.eq(phy.ce_n),
+            output.re_n.eq(phy.re_n),
+            phy.dq_i.eq(output.dq_i),
+            phy.dqs_i.eq(output.dqs_i),
+            phy.oe.eq(output.oe),
+        ]
+        if self._operations is None:
+            self._connect_reads(m, output)
+        else:
+            self._connect_operations(m, output, self._operations)
+        return m
+
+    def _connect_reads(self, m, output):
+        phy = self.phy
+        m.submodules.decoder = decoder = DieDecoder(self._part)
         m.d.comb += [
             decoder.ce_n.eq(phy.ce_n),
             decoder.cle.eq(phy.cle),
             decoder.ale.eq(phy.ale),
             decoder.we_n.eq(phy.we_n),
             decoder.dq.eq(phy.dq_o),
-            output.ce_n.eq(phy.ce_n),
-            output.re_n.eq(phy.re_n),
-            phy.dq_i.eq(output.dq_i),
-            phy.dqs_i.eq(output.dqs_i),
-            phy.oe.eq(output.oe),
         ]
         m.submodules.luns = luns = DieLuns(
             luns=self._part.luns,
@@ -161,7 +195,33 @@ class NandDie(wiring.Component):
         self._connect_luns(m, decoder, luns)
         self._connect_pages(m, decoder, output, luns)
         m.d.comb += self.quiet.eq(phy.ce_n & ~decoder.active & ~output.active & ~luns.unseen)
-        return m
+
+    def _connect_operations(self, m, output, operations):
+        phy = self.phy
+        m.submodules.operations = operations
+        m.d.comb += [
+            operations.now.eq(self.now),
+            operations.done.eq(self.array_done),
+            operations.ce_n.eq(phy.ce_n),
+            operations.cle.eq(phy.cle),
+            operations.ale.eq(phy.ale),
+            operations.we_n.eq(phy.we_n),
+            operations.re_n.eq(phy.re_n),
+            operations.dq.eq(phy.dq_o & phy.dq_oe.replicate(len(phy.dq_o))),
+            operations.dqs.eq(phy.dqs_o),
+            operations.dqs_oe.eq(phy.dqs_oe),
+            operations.advance.eq(output.take),
+            self.begin_valid.eq(operations.begin_valid),
+            self.wake_edge.eq(operations.deadline),
+            self.quiet.eq(operations.quiet & ~output.active),
+            phy.rb_n.eq(operations.ready),
+        ]
+        with m.If(self.begin_valid):
+            m.d.comb += [self.begin.eq(operations.begin), self.begin.way.eq(self.way)]
+        for index, page in enumerate(self.pages):
+            m.submodules[f"page{index}"] = page
+        page_bytes = self._part.raw_page_bytes
+        connect_registers(m, self.pages, output, operations, page_bytes, self._phases)
 
     def _connect_luns(self, m, decoder, luns):
         m.d.comb += [
@@ -186,7 +246,6 @@ class NandDie(wiring.Component):
 
     def _connect_pages(self, m, decoder, output, luns):
         """Choose what goes out: a LUN's page register from a position on, or its status."""
-        lane_bits = exact_log2(WORD_BYTES // self._phases)
         position_bits = COLUMN_BITS - exact_log2(self._phases)
         layout = {"position": position_bits, "chosen": decoder.lun.shape(), "status": 1}
         source = Signal(data.StructLayout(layout))
@@ -207,10 +266,7 @@ class NandDie(wiring.Component):
         for index, page in enumerate(self.pages):
             m.submodules[f"page{index}"] = page
             with m.If((output.fetch | output.take) & (source.chosen == index)):
-                m.d.comb += [
-                    page.read_address.eq((position + output.take) >> lane_bits),
-                    page.read_enable.eq(output.fetch | position[:lane_bits].all()),
-                ]
+                read_ahead(m, page, output, position, self._phases)
             with m.If(output.take & (source.chosen == index)):
                 with m.If(source.status):
                     state = Mux(luns.ready[index], READY_STATUS, StatusBit.WP_N)
@@ -218,12 +274,4 @@ class NandDie(wiring.Component):
                 with m.Elif(
                     luns.idle[index] & (position < self._part.raw_page_bytes // self._phases)
                 ):
-                    self._pick(m, output.word, page.read_data, position[:lane_bits])
-
-    @staticmethod
-    def _pick(m, lane, word, index):
-        """Take one lane of a wide word, as a case a lane: a wide shift is slow to simulate."""
-        with m.Switch(index):
-            for number in range(1 << len(index)):
-                with m.Case(number):
-                    m.d.comb += lane.eq(word.word_select(number, len(lane)))
+                    pick_lane(m, output.word, page.read_data, position)

@@ -1,17 +1,15 @@
 # amaranth: UnusedElaboratable=no
-# (The memories are made before what else is.)
+# (The part is made in the constructor, which must refuse what it refuses.)
 """Ready and busy of a die's LUNs; simulation only."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import data, memory, wiring
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.contract.channel import STAMP_BITS, ArrayDone
-from rtl.nand.earliest import earliest
+from rtl.nand.die_starts import NEVER, DieStarts
 
 __all__ = ["DieLuns"]
-
-NEVER = (1 << STAMP_BITS) - 1
 
 
 class DieLuns(wiring.Component):
@@ -70,10 +68,8 @@ class DieLuns(wiring.Component):
     """
 
     def __init__(self, *, luns, busy_cycles, row_bits):
-        if not isinstance(busy_cycles, int) or busy_cycles < 1:
-            raise ValueError(f"busy_cycles must be a positive integer, not {busy_cycles!r}")
         self._luns = luns
-        self._busy_cycles = busy_cycles
+        self._starts = DieStarts(luns=luns, busy_cycles=busy_cycles, width=row_bits)
         super().__init__(
             {
                 "now": In(STAMP_BITS),
@@ -96,64 +92,39 @@ class DieLuns(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         luns = self._luns
-        busy, armed, seen = (Signal(luns, name=name) for name in ("busy", "armed", "seen"))
-        unseen, finished = Signal(luns), Signal(luns)
-        beginning, starting = Signal(luns), Signal(luns)
+        m.submodules.starts = starts = self._starts
+        busy, seen = Signal(luns), Signal(luns)
+        unseen, finished, starting = Signal(luns), Signal(luns), Signal(luns)
         numbers = Signal(data.ArrayLayout(8, luns))
         answers = [ArrayDone(self.done.word_select(lun, 16)) for lun in range(luns)]
         m.d.comb += [
             unseen.eq(Cat(answer.toggle for answer in answers) ^ seen),
             self.unseen.eq(unseen.any()),
-            self.ready.eq(~beginning & (~busy | finished)),
-            self.idle.eq(self.ready & ~armed),
+            self.ready.eq(~starts.beginning & (~busy | finished)),
+            self.idle.eq(self.ready & ~starts.armed),
+            starts.now.eq(self.now),
+            starts.start.eq(starting.any()),
+            starts.lun.eq(self.lun),
+            starts.word.eq(self.row),
+            starts.cancel.eq(self.abort),
+            self.begin.eq(starts.begin),
+            self.begin_lun.eq(starts.begin_lun),
+            self.begin_row.eq(starts.begin_word),
+            self.deadline.eq(starts.deadline),
         ]
         with m.If(self.unseen):
             for lun, answer in enumerate(answers):
                 m.d.comb += finished[lun].eq(unseen[lun] & (answer.number == numbers[lun]))
         with m.If(self.start):
             m.d.comb += starting.eq((1 << self.lun) & self.idle)
-        self._keep_deadlines(m, armed, starting, beginning, numbers)
-        with m.If(self.unseen | self.begin | self.start | self.abort):
+        with m.If(starts.begin):
+            m.d.comb += self.number.eq(numbers[starts.begin_lun])
+        with m.If(self.unseen | starts.begin | self.start | self.abort):
             m.d.sync += [
                 seen.eq(seen ^ unseen),
-                busy.eq((busy & ~finished | beginning) & ~self.abort.replicate(luns)),
-                armed.eq((armed & ~beginning | starting) & ~self.abort.replicate(luns)),
+                busy.eq((busy & ~finished | starts.beginning) & ~self.abort.replicate(luns)),
             ]
             for lun in range(luns):
                 with m.If(starting[lun] | self.abort):
                     m.d.sync += numbers[lun].eq(numbers[lun] + 1)
         return m
-
-    def _keep_deadlines(self, m, armed, starting, beginning, numbers):
-        """Keep the edge and the row of each start, until its operation begins."""
-        edges = self._memory(m, "edges", STAMP_BITS, starting, self.now + self._busy_cycles)
-        rows = self._memory(m, "rows", len(self.row), starting, self.row)
-        with m.If(armed.any()):
-            due = [Mux(armed[lun], edge, NEVER) for lun, edge in enumerate(edges)]
-            m.d.comb += self.deadline.eq(earliest(due))
-            for lun, edge in enumerate(edges):
-                with m.If(armed[lun] & (edge == self.now)):
-                    m.d.comb += [
-                        beginning[lun].eq(1),
-                        self.begin.eq(1),
-                        self.begin_lun.eq(lun),
-                        self.number.eq(numbers[lun]),
-                        self.begin_row.eq(rows[lun]),
-                    ]
-
-    def _memory(self, m, name, width, starting, value):
-        """A number for each LUN, written when it starts; returns all of them as values."""
-        store = memory.Memory(shape=width, depth=max(self._luns, 2), init=[])
-        m.submodules[name] = store
-        write = store.write_port()
-        m.d.comb += [
-            write.en.eq(starting.any()),
-            write.addr.eq(self.lun),
-            write.data.eq(value),
-        ]
-        values = []
-        for lun in range(self._luns):
-            read = store.read_port(domain="comb")
-            m.d.comb += read.addr.eq(lun)
-            values.append(read.data)
-        return values

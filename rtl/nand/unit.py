@@ -178,6 +178,8 @@ class FlashChannelUnit(wiring.Component):
                 die.phy.re_n.eq(phy.re_n),
                 die.phy.dq_o.eq(phy.dq_o),
                 die.phy.dq_oe.eq(phy.dq_oe),
+                die.phy.dqs_o.eq(phy.dqs_o),
+                die.phy.dqs_oe.eq(phy.dqs_oe),
             ]
         m.d.comb += [
             phy.dq_i.eq(_any_of(die.phy.dq_i for die in dies)),
