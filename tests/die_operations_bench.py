@@ -99,7 +99,7 @@ class OperationPlay:
     def _answer(self, ctx, answer):
         for page, content in answer.pages.items():
             memory = self._memory((answer.lun, *page))
-            raw = content.ljust(-(-len(content) // 128) * 128, b"\0")
+            raw = content.ljust(-(-len(content) // 128) * 128, b"\xff")
             for word in range(len(raw) // 128):
                 value = int.from_bytes(raw[128 * word : 128 * word + 128], "little")
                 ctx.set(memory[word], value)

@@ -14,7 +14,7 @@ from rtl.contract.channel import ArrayOperation
 from rtl.nand.die import NandDie
 from tests.die_operations_bench import WAY, OperationPlay, silent
 from tests.scenarios.onfi_bus import PERIOD_PS, one_lun
-from tests.scenarios.onfi_die_operations import Begin
+from tests.scenarios.onfi_die_operations import Answer, Begin
 from tests.scenarios.onfi_kernel import BUSY, WORK, Kernel, stored
 from tests.scenarios.onfi_operations import FULL, PLANES, OperationBus
 
@@ -335,12 +335,15 @@ def test_a_reset_forgets_failures_and_roles():
     bus = OperationBus(one_lun(FULL))
     confirm = bus.program(WAY, 0, 4, 0, b"ab", 0x15)
     ready_after(bus, confirm, WORK)
-    before = bus.status_bytes(WAY)
-    ready_after(bus, bus.reset(WAY))
-    after = bus.status_bytes(WAY)
+    polls = [bus.status_bytes(WAY)]
+    fall = bus.reset(WAY) + bus.limit("wb")
+    bus.until(fall + 2)
+    polls.append(bus.status_bytes(WAY))
+    ready_after(bus, fall)
+    polls.append(bus.status_bytes(WAY))
     bus.program(WAY, 0, 4, 0, b"cd")
     play = played(bus, Kernel(bus.part, {(0, 1): (True, True)}))
-    assert [play.data(start, 2) for start in (before, after)] == [b"\xe3\xe3", b"\xe0\xe0"]
+    assert [play.data(poll, 2)[0] for poll in polls] == [0xE3, 0x80, 0xE0]
     assert [begin.register for begin in play.begins] == [0, 0, 0]
 
 
@@ -357,11 +360,29 @@ def test_answers_from_before_a_reset_are_stale():
         (_, cached), (_, last) = Kernel(bus.part, {(0, 1): (True, True)})(begin)
         return [(BUSY, cached), (fall + 3 - begin.edge, last)]
 
+    polls = [bus.status_bytes(WAY)]
     bus.tick(100)
-    status = bus.status_bytes(WAY)
+    polls.append(bus.status_bytes(WAY))
     play = played(bus, kernel)
     assert [pins["rb_n"] for pins in play.pins[fall : fall + 101]] == [0] * 100 + [1]
-    assert play.data(status, 2) == b"\xe0\xe0"
+    assert [play.data(poll, 2)[0] for poll in polls] == [0x80, 0xE0]
+
+
+def test_an_answer_to_the_operation_before_is_dropped():
+    """That operation was no cached one, and has been answered."""
+    bus = OperationBus(one_lun(FULL))
+    ready_after(bus, bus.erase(WAY, 0, 4))
+    fall = bus.erase(WAY, 0, 8) + bus.limit("wb")
+    bus.until(fall + 5)
+    status = bus.status_bytes(WAY)
+
+    def kernel(begin):
+        answers = Kernel(bus.part)(begin)
+        if begin.number == 1:
+            answers.append((fall + 2 - begin.edge, Answer(0, 1, fail=True, failc=True)))
+        return answers
+
+    assert played(bus, kernel).data(status, 2) == b"\x80\x80"
 
 
 def test_status_is_of_the_lun_addressed_last():

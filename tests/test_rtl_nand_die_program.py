@@ -125,8 +125,9 @@ def test_undriven_bytes_are_zero():
 
 @pytest.mark.parametrize("phases", [1, 2])
 def test_data_beyond_the_page_is_dropped(phases):
+    """It goes on past the 1,024 bytes that eight words of the memory would have."""
     bus = OperationBus(phases=phases)
-    bus.program(WAY, 0, 2, 570, DATA[:70])
+    bus.program(WAY, 0, 2, 570, DATA[:480])
     play = played(bus)
     assert play.loaded == [in_page((570, DATA[:6]))]
     assert all(play.registers[place] == ERASED for place in play.registers if place != (0, 0, 0))
