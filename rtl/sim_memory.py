@@ -22,6 +22,8 @@ class SimMemory(wiring.Component):
         Words and bits of a word.
     emitted : bool
         Whether the storage is the Verilog instance (HDL simulators) or an Amaranth memory.
+    is_zeroed : bool
+        All words are zero at the start in Verilog, too.
 
     Members
     -------
@@ -33,7 +35,7 @@ class SimMemory(wiring.Component):
         Word to write in this clock; ``write_mask`` has one bit a byte.
     """
 
-    def __init__(self, *, depth, width, emitted=False):
+    def __init__(self, *, depth, width, emitted=False, is_zeroed=False):
         if depth < 2 or width % 8:
             raise ValueError(
                 f"Depth must be at least 2 and width whole bytes, not {depth} x {width}"
@@ -41,6 +43,7 @@ class SimMemory(wiring.Component):
         self.depth = depth
         self.width = width
         self.emitted = emitted
+        self._is_zeroed = is_zeroed
         bits = (depth - 1).bit_length()
         super().__init__(
             {
@@ -72,6 +75,7 @@ class SimMemory(wiring.Component):
                 i_write_data=self.write_data,
                 i_write_mask=self.write_mask,
                 i_write_enable=self.write_enable,
+                **({"p_ZEROED": 1} if self._is_zeroed else {}),
             )
             return m
         m.submodules.memory = storage = memory.Memory(self.data)

@@ -1,72 +1,47 @@
 # amaranth: UnusedElaboratable=no
 import random
 from dataclasses import replace
-from functools import cache
 
 import pytest
-from amaranth.sim import Simulator
 
-from rtl.contract.nand_part import cycles
 from rtl.contract.onfi import BusRule, Opcode
 from rtl.nand.checker import BusChecker
-from tests.scenarios import onfi_burst_cases, onfi_command_cases, onfi_pin_cases
+from tests.checker_bench import checker_for
+from tests.scenarios import (
+    onfi_burst_cases,
+    onfi_checked_bus,
+    onfi_command_cases,
+    onfi_operation_cases,
+    onfi_order_cases,
+    onfi_pin_cases,
+    onfi_plane_cases,
+    onfi_ready_cases,
+    onfi_write_cases,
+)
 from tests.scenarios.onfi_bus import PART, PERIOD_PS, OnfiBus, one_lun
 from tests.scenarios.onfi_command_cases import within_twb
 from tests.scenarios.onfi_scene import WAYS, Scene, cases_of, have_read
 
-CASES = cases_of(onfi_pin_cases, onfi_command_cases, onfi_burst_cases)
+CASES = cases_of(
+    onfi_pin_cases,
+    onfi_command_cases,
+    onfi_burst_cases,
+    onfi_write_cases,
+    onfi_operation_cases,
+    onfi_ready_cases,
+    onfi_order_cases,
+    onfi_plane_cases,
+)
 
 
-class CheckerBench:
-    """A checker in Amaranth's simulator, made once and reset for each waveform."""
-
-    def __init__(self, part, phases):
-        self._checker = BusChecker(part, period_ps=PERIOD_PS, ways=WAYS, phases=phases)
-        self._rest = cycles(part.t_dqsre_ps, PERIOD_PS) + 1
-        self._used = False
-        self._sim = Simulator(self._checker)
-        self._sim.add_clock(PERIOD_PS * 1e-12)
-        self._sim.add_testbench(self._play)
-
-    def run(self, clocks, wakes):
-        """Play the clocks; if ``wakes`` is a set, only those edges come while all levels rest."""
-        if self._used:
-            self._sim.reset()
-        self._clocks, self._wakes, self._reports = clocks, wakes, []
-        self._used = True
-        self._sim.run()
-        return self._reports
-
-    async def _play(self, ctx):
-        checker, before, resting = self._checker, {}, 0
-        for edge, levels in enumerate(self._clocks):
-            resting = resting + 1 if levels == before else 0
-            if self._wakes is not None and resting > self._rest and edge not in self._wakes:
-                continue
-            ctx.set(checker.now, edge)
-            for name, level in levels.items():
-                if before.get(name) != level:
-                    ctx.set(getattr(checker.phy, name), level)
-            before = levels
-            if ctx.get(checker.violation_valid):
-                violation = ctx.get(checker.violation)
-                self._reports.append((edge, BusRule(violation.rule), violation.way))
-            await ctx.tick()
-
-
-@cache
-def checker_for(part, phases):
-    return CheckerBench(part, phases)
-
-
-def violations(scene, *, stop=False):
+def violations(scene, *, stop=False, **options):
     """(edge, rule, way) of each report; with ``stop`` the clock stands while all levels rest.
 
     As in the channel, it does not stand at the edge at which a die's R/B# is to fall.
     """
     scene.bus.tick(12)
     clocks = list(scene.pins())
-    bench = checker_for(scene.bus.part, scene.bus.phases)
+    bench = checker_for(scene.bus.part, scene.bus.phases, **options)
     return bench.run(clocks, scene.begins if stop else None)
 
 
@@ -100,6 +75,27 @@ def test_too_early_goes_before_busy():
     scene.bus.command(Opcode.CHANGE_READ_COLUMN_CONFIRM)
     scene.answers = []
     assert [rule for _, rule, _ in violations(scene)] == [BusRule.T_WB_ACCESS]
+
+
+def test_a_part_of_plain_reads_takes_no_other_command():
+    plain = [0x00, 0x05, 0x30, 0x70, 0x78, 0xE0, 0xFF]
+    others = [opcode for opcode in Opcode if opcode not in plain]
+    bus = OnfiBus()
+    for opcode in others:
+        bus.begin(1)
+        bus.command(opcode)
+    assert [rule for _, rule, _ in violations(Scene(bus))] == [BusRule.OPCODE] * len(others)
+
+
+@pytest.mark.parametrize("are_erased", [False, True])
+def test_blocks_may_be_erased_at_the_start(are_erased):
+    made = onfi_checked_bus.scene()
+    made.program(1, 0, 2)
+    made.program(1, 0, 3)
+    made.program(1, 0, 3)
+    unknown = [] if are_erased else [BusRule.PROGRAM_ERASED]
+    found = [rule for _, rule, _ in violations(made, are_erased=are_erased)]
+    assert found == [*unknown, BusRule.PROGRAM_ERASED]
 
 
 def test_a_report_names_the_way():

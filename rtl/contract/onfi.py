@@ -91,11 +91,11 @@ class BusRule(enum.IntEnum, shape=8):
     T_CS = 9
     """CE# is low for tCS before the first rising edge of WE# or falling edge of RE#."""
     T_CH = 10
-    """CE# stays low for tCH after the last rising edge of WE# or the last data edge of RE#."""
+    """CE# stays low for tCH after the last rising edge of WE# or the last edge of data."""
     OPCODE = 11
-    """Every command byte is one of the read path."""
+    """Every command byte is one that the part is used with."""
     SEQUENCE = 12
-    """Each command has its address cycles and its confirm, and nothing comes between."""
+    """Each command has its addresses, its data and its confirm, and nothing comes between."""
     ROW = 13
     """Row addresses lie in the part."""
     COLUMN = 14
@@ -119,7 +119,9 @@ class BusRule(enum.IntEnum, shape=8):
     T_RPST = 23
     """RE# is low for tRPST after the clock of the last data edge."""
     BURST_SOURCE = 24
-    """Data is read from the LUN chosen by 05h-E0h, or is the status after 70h or 78h."""
+    """Data is read from the LUN chosen by 05h-E0h, is the status after 70h or 78h, or is what 90h,
+    ECh or EEh asked for.
+    """
     BURST_LENGTH = 25
     """A burst has a whole, even number of bytes, at least two."""
     BURST_PAUSE = 26
@@ -132,6 +134,48 @@ class BusRule(enum.IntEnum, shape=8):
     """Controller and die never drive together."""
     T_DQSRE = 30
     """DQS repeats RE# tDQSRE later, and is low while no die drives."""
+
+    # Of parts that do more than plain reads.
+    T_ADL = 31
+    """DQS is driven tADL after the last address cycle of 80h or EFh."""
+    T_CCS_WRITE = 32
+    """DQS is driven tCCS after the last address cycle of 85h."""
+    T_WPRE = 33
+    """DQS is low for tWPRE before the first edge of data to a die."""
+    T_WPST = 34
+    """DQS is driven low for tWPST after the clock of the last edge."""
+    WRITE_SOURCE = 35
+    """DQS is driven only for data of 80h, 85h or EFh, to their way, once."""
+    WRITE_ALONE = 36
+    """While DQS is driven CE# stays low, the latch enables low, WE# and RE# high."""
+    WRITE_DRIVEN = 37
+    """DQ is driven at each edge of data to a die."""
+    WRITE_LENGTH = 38
+    """A burst to a die has a whole, even number of bytes, at least two; a feature has four."""
+    WRITE_PAUSE = 39
+    """A burst to a die does not pause."""
+    WRITE_PAGE_END = 40
+    """A burst to a die ends within the page."""
+    LOAD_LEFT = 41
+    """A LUN with data of a program gets the rest of it, or FFh, before any other command."""
+    TARGET_IDLE = 42
+    """90h, ECh, EEh and EFh come only while no LUN of the way has anything to do."""
+    TARGET_ADDRESS = 43
+    """The address after 90h is 00h or 20h, after ECh 00h."""
+    CACHE_ORDER = 44
+    """31h follows a read, 3Fh a 31h; 31h without an address stays in its block."""
+    ARRAY_BUSY = 45
+    """While the array works on behind 31h or 15h the LUN gets only what goes on with it."""
+    PLANE_ORDER = 46
+    """After 32h, 11h or D1h comes the same with another plane, for pages of the same number."""
+    PAGE_REGISTER = 47
+    """Data is chosen from planes that have a page read, not overwritten since."""
+    PROGRAM_ORDER = 48
+    """The pages of a block are programmed in ascending order."""
+    PROGRAM_ERASED = 49
+    """A page is programmed once after its block was erased."""
+    STATUS_BITS = 50
+    """ARDY comes with RDY, and RDY without ARDY only after 31h or 15h; unused bits are zero."""
 
 
 def row_bits(part):

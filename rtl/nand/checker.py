@@ -9,13 +9,18 @@ from amaranth.lib.wiring import In, Out, Signature
 
 from rtl.contract.channel import STAMP_BITS, Violation
 from rtl.contract.nand_part import cycles
-from rtl.contract.onfi import BusRule, StatusBit
+from rtl.contract.onfi import StatusBit
 from rtl.nand.checks.burst import BurstCheck
 from rtl.nand.checks.drive import DriveCheck
+from rtl.nand.checks.lun_check import LunCheck
 from rtl.nand.checks.lun_shadows import LunShadows
+from rtl.nand.checks.operation_burst import OperationBurst
+from rtl.nand.checks.operation_sequence import OperationSequence
 from rtl.nand.checks.pins import PinCheck
-from rtl.nand.checks.rules import BROKEN
-from rtl.nand.checks.sequence import Request, SequenceCheck
+from rtl.nand.checks.request import Request
+from rtl.nand.checks.rules import rule_bits, rules_of
+from rtl.nand.checks.sequence import SequenceCheck
+from rtl.nand.checks.write_burst import WriteCheck
 from rtl.nand.phy import PhySignature
 
 __all__ = ["BusChecker", "PhyMonitorSignature"]
@@ -42,6 +47,9 @@ class BusChecker(wiring.Component):
     LUN is busy from the confirm cycle until R/B# or a status byte says ready. All times are
     distances of edges, ``cycles()`` of the part's; each rule has a row in ``docs/bus-rules.md``.
 
+    A part without ``extended`` times is used for plain reads: other commands break OPCODE. For one
+    with them all rules are watched, and its blocks are to be erased before they are programmed.
+
     Parameters
     ----------
     part : NandPart
@@ -52,6 +60,10 @@ class BusChecker(wiring.Component):
         Ways of the channel.
     phases : int
         Transfers a clock, 1 or 2.
+    are_erased : bool
+        All blocks are erased at the start; else each is to be erased before it is programmed.
+    emitted : bool
+        For Verilog, as in :class:`rtl.sim_memory.SimMemory`.
 
     Members
     -------
@@ -68,7 +80,7 @@ class BusChecker(wiring.Component):
         If ``phases`` or ``ways`` is out of range.
     """
 
-    def __init__(self, part, *, period_ps, ways, phases=2):
+    def __init__(self, part, *, period_ps, ways, phases=2, are_erased=False, emitted=False):
         if not isinstance(ways, int) or not 1 <= ways <= 256:
             raise ValueError(f"Ways must be 1 to 256, not {ways!r}")
         if phases not in (1, 2):
@@ -77,6 +89,9 @@ class BusChecker(wiring.Component):
         self._period_ps = period_ps
         self._ways = ways
         self._phases = phases
+        self._rules = rules_of(part)
+        self._is_extended = part.extended is not None
+        self._blocks = {"are_erased": are_erased, "emitted": emitted}
         super().__init__(
             {
                 "phy": In(PhyMonitorSignature(ways, phases)),
@@ -89,26 +104,36 @@ class BusChecker(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         clocked = {"period_ps": self._period_ps, "ways": self._ways}
+        sequence_check, burst_check = SequenceCheck, BurstCheck
+        if self._is_extended:
+            sequence_check, burst_check = OperationSequence, OperationBurst
         m.submodules.pins = pins = PinCheck(self._part, **clocked)
-        m.submodules.sequence = sequence = SequenceCheck(self._part, ways=self._ways)
-        m.submodules.burst = burst = BurstCheck(self._part, **clocked, phases=self._phases)
+        m.submodules.sequence = sequence = sequence_check(self._part, ways=self._ways)
+        m.submodules.burst = burst = burst_check(self._part, **clocked, phases=self._phases)
         m.submodules.drive = drive = DriveCheck(
             ways=self._ways,
             phases=self._phases,
             delay=cycles(self._part.t_dqsre_ps, self._period_ps),
+            rules=self._rules,
         )
         self._connect(m, pins, sequence, burst, drive)
-        shadows, refused = self._watch_luns(m, sequence, burst, drive)
-        broken = Signal(BROKEN)
-        parts = (pins.broken, sequence.broken, burst.broken, drive.broken, refused)
-        m.d.comb += broken.eq(reduce(or_, (part.as_value() for part in parts)))
-        with m.If(broken.as_value().any()):
+        parts = [pins.broken, sequence.broken, burst.broken, drive.broken]
+        if self._is_extended:
+            write = self._watch_writes(m, pins, sequence, burst, drive)
+            check = self._watch_operations(m, sequence, burst, drive)
+            late, parts = check.late, [*parts, write.broken, check.broken]
+        else:
+            shadows, refused = self._watch_luns(m, pins, sequence, burst, drive)
+            late, parts = shadows.late, [*parts, refused]
+        found = Signal(rule_bits(self._rules))
+        m.d.comb += found.eq(reduce(or_, (part.as_value() for part in parts)))
+        with m.If(found.as_value().any()):
             m.d.comb += [self.violation_valid.eq(1), self.violation.way.eq(pins.way)]
-            for index in reversed(range(self._ways * self._part.luns)):
-                with m.If(shadows.late[index]):
-                    m.d.comb += self.violation.way.eq(index // self._part.luns)
-            for rule in reversed(BusRule):
-                with m.If(broken[rule.name.lower()]):
+            for index in reversed(range(len(late))):
+                with m.If(late[index]):
+                    m.d.comb += self.violation.way.eq(index * self._ways // len(late))
+            for rule in reversed(self._rules):
+                with m.If(found[rule.name.lower()]):
                     m.d.comb += self.violation.rule.eq(rule)
         return m
 
@@ -119,14 +144,13 @@ class BusChecker(wiring.Component):
             (pins, ("ce_n", "cle", "ale", "we_n", "dq_oe")),
             (sequence, ("cle", "ale")),
             (burst, ("ce_n", "re_n")),
-            (drive, ("ce_n", "re_n", "dq_oe", "dqs_i", "die_oe")),
+            (drive, ("ce_n", "re_n", "dqs_i", "die_oe")),
         ):
             m.d.comb += [getattr(part, name).eq(getattr(phy, name)) for name in names]
         m.d.comb += [
             pins.now.eq(self.now),
             pins.dq.eq(phy.dq_o),
             pins.reading.eq(burst.reading),
-            pins.burst_start.eq(burst.start),
             pins.last_data.eq(burst.last_data),
             sequence.now.eq(self.now),
             sequence.written.eq(pins.written),
@@ -144,9 +168,54 @@ class BusChecker(wiring.Component):
             drive.status_data.eq(burst.status_data),
         ]
 
-    def _watch_luns(self, m, sequence, burst, drive):
+    def _watch_writes(self, m, pins, sequence, burst, drive):
+        """Follow the controller's strobe, and let the other parts know of it."""
+        phy = self.phy
+        m.submodules.write = write = WriteCheck(
+            self._part, period_ps=self._period_ps, phases=self._phases
+        )
+        for name in ("dq_oe", "dqs_o", "dqs_oe"):
+            m.d.comb += getattr(write, name).eq(getattr(phy, name))
+        for name in ("request", "column", "takes_data", "is_more", "is_feature"):
+            m.d.comb += getattr(write, name).eq(getattr(sequence, name))
+        m.d.comb += [
+            write.now.eq(self.now),
+            write.selected.eq(~phy.ce_n.all()),
+            write.reading.eq(burst.reading),
+            write.writing.eq(sequence.writing),
+            pins.burst_start.eq(burst.start | write.start),
+            pins.last_write.eq(write.last_data),
+            sequence.burst_start.eq(burst.start),
+            sequence.data_done.eq(write.done),
+            sequence.data_end.eq(write.end),
+            drive.dq_oe.eq(phy.dq_oe | phy.dqs_oe),
+        ]
+        return write
+
+    def _watch_operations(self, m, sequence, burst, drive):
+        """Follow the LUNs through all operations."""
+        m.submodules.luns = check = LunCheck(
+            self._part, period_ps=self._period_ps, ways=self._ways, **self._blocks
+        )
+        for name in ("request", "lun", "row", "opened"):
+            m.d.comb += getattr(check, name).eq(getattr(sequence, name))
+        for name in ("way", "answers", "source_way", "source_lun"):
+            m.d.comb += getattr(check, name).eq(getattr(burst, name))
+        m.d.comb += [
+            check.now.eq(self.now),
+            check.rb_n.eq(self.phy.rb_n),
+            check.status_valid.eq(drive.status_valid),
+            check.status.eq(self.phy.dq_i),
+            burst.keeps_output.eq(sequence.keeps_output),
+            burst.resumes.eq(sequence.resumes),
+            burst.source_fresh.eq(check.source_fresh),
+            burst.way_fresh.eq(check.way_fresh),
+        ]
+        return check
+
+    def _watch_luns(self, m, pins, sequence, burst, drive):
         """Follow the LUNs; returns them and the rules about busy LUNs broken in this clock."""
-        luns, refused = self._part.luns, Signal(BROKEN)
+        luns, refused = self._part.luns, Signal(rule_bits(self._rules))
         m.submodules.shadows = shadows = LunShadows(
             luns=self._ways * luns,
             busy_cycles=cycles(self._part.t_wb_ps, self._period_ps),
@@ -161,6 +230,8 @@ class BusChecker(wiring.Component):
             shadows.source.eq(burst.source_way * luns + burst.source_lun),
             shadows.opened.eq(sequence.opened),
             burst.source_fresh.eq(shadows.is_fresh),
+            pins.burst_start.eq(burst.start),
+            drive.dq_oe.eq(self.phy.dq_oe),
             refused.t_wb_busy.eq(shadows.late.any()),
         ]
         with m.If(drive.status_valid & self.phy.dq_i[RDY_BIT]):

@@ -67,7 +67,9 @@ class FlashChannelUnit(wiring.Component):
             slots=slots,
             watchdog_ps=watchdog_ps,
         )
-        self.checker = BusChecker(part, period_ps=period_ps, ways=ways, phases=phases)
+        self.checker = BusChecker(
+            part, period_ps=period_ps, ways=ways, phases=phases, emitted=emitted
+        )
         self.landing = Landing(
             transfer_bytes=part.raw_page_bytes, slots=slots, phases=phases, emitted=emitted
         )

@@ -1,8 +1,9 @@
-// Storage of simulation-only components: no initialiser, words reachable by name ("mem").
+// Storage of simulation-only components: words reachable by name ("mem"), zeroed only if asked for.
 `timescale 1ps/1ps
 module sim_ram #(
     parameter DEPTH = 2,
     parameter WIDTH = 8,
+    parameter ZEROED = 0,
     parameter ADDRESS_BITS = 1
 ) (
     input  wire                    clk,
@@ -17,8 +18,12 @@ module sim_ram #(
     reg [WIDTH-1:0] mem [0:DEPTH-1];
     reg [WIDTH-1:0] merged;
     integer lane;
+    integer word;
 
-    initial read_data = {WIDTH{1'b0}};
+    initial begin
+        read_data = {WIDTH{1'b0}};
+        if (ZEROED) for (word = 0; word < DEPTH; word = word + 1) mem[word] = {WIDTH{1'b0}};
+    end
 
     always @(posedge clk) begin
         if (read_enable) read_data <= mem[read_address];

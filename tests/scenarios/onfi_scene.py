@@ -20,13 +20,18 @@ class Scene:
     forced: dict = field(default_factory=dict)
     """edge: levels of pins."""
 
-    def pins(self):
-        """Levels of all pins of the bus in each clock, dies by their reference model."""
+    def dies(self):
+        """Reference models of all ways, with the answers to come."""
         bus = self.bus
         dies = [DieModel(bus.part, PERIOD_PS, way, bus.phases) for way in range(WAYS)]
         for edge, way, lun, number in self.answers:
             dies[way].luns[lun].page = CONTENT
             dies[way].answer(lun, edge, number)
+        return dies
+
+    def pins(self):
+        """Levels of all pins of the bus in each clock, dies by their reference model."""
+        bus, dies = self.bus, self.dies()
         for edge, clock in enumerate(bus.clocks):
             forced = self.forced.get(edge, {})
             clock = {name: forced.get(name, level) for name, level in clock.items()}

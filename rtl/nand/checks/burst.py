@@ -6,8 +6,9 @@ from amaranth.lib.wiring import In, Out
 
 from rtl.contract.channel import STAMP_BITS
 from rtl.contract.nand_part import cycles
-from rtl.nand.checks.rules import BROKEN, age, stamp
-from rtl.nand.checks.sequence import COLUMN_BITS, Request
+from rtl.nand.checks.request import Request
+from rtl.nand.checks.rules import age, rule_bits, rules_of, stamp
+from rtl.nand.checks.sequence import COLUMN_BITS
 
 __all__ = ["BurstCheck"]
 
@@ -18,6 +19,8 @@ class Source(enum.Enum, shape=2):
     NONE = 0
     DATA = 1
     STATUS = 2
+    ANSWER = 3
+    """What a way was asked for as a whole."""
 
 
 class BurstCheck(wiring.Component):
@@ -49,13 +52,14 @@ class BurstCheck(wiring.Component):
         Rules broken in this clock.
     """
 
-    def __init__(self, part, *, period_ps, ways, phases):
+    def __init__(self, part, *, period_ps, ways, phases, members=None):
         self._part = part
         self._period_ps = period_ps
         self._phases = phases
         way, lun = range(max(ways, 2)), range(max(part.luns, 2))
         super().__init__(
-            {
+            (members or {})
+            | {
                 "ce_n": In(ways, init=-1),
                 "re_n": In(phases, init=-1),
                 "now": In(STAMP_BITS),
@@ -72,7 +76,7 @@ class BurstCheck(wiring.Component):
                 "status_data": Out(1),
                 "source_way": Out(way),
                 "source_lun": Out(lun),
-                "broken": Out(BROKEN),
+                "broken": Out(rule_bits(rules_of(part))),
             }
         )
 
@@ -84,6 +88,21 @@ class BurstCheck(wiring.Component):
         source, chosen_edge = Signal(Source), stamp("chosen_edge")
         position = Signal(COLUMN_BITS + 1)
         known_lun = Signal()
+        self._follow_source(m, source, position, known_lun)
+        with m.If(self.request != Request.NONE):
+            m.d.sync += [chosen_edge.eq(self.now), self.source_way.eq(self.way)]
+        data = self._check_shape(m)
+        m.d.comb += self.status_data.eq(data & (source == Source.STATUS) & known_lun)
+        with m.If(data & source.as_value().matches(Source.DATA, Source.ANSWER)):
+            m.d.sync += position.eq(position + self._phases)
+            last = self._part.raw_page_bytes - self._phases
+            m.d.comb += self.broken.page_end.eq(position > last)
+        with m.If(self.start):
+            self._check_start(m, source, age(self.now, chosen_edge))
+        return m
+
+    def _follow_source(self, m, source, position, known_lun):
+        """Keep what a burst would bring: from what is asked for until the next command byte."""
         with m.If(self.begun):
             m.d.sync += source.eq(Source.NONE)
         with m.If(self.request == Request.CHOOSE):
@@ -100,17 +119,6 @@ class BurstCheck(wiring.Component):
             ]
         with m.Elif(self.request == Request.STATUS):
             m.d.sync += [source.eq(Source.STATUS), known_lun.eq(self._part.luns == 1)]
-        with m.If(self.request != Request.NONE):
-            m.d.sync += [chosen_edge.eq(self.now), self.source_way.eq(self.way)]
-        data = self._check_shape(m)
-        m.d.comb += self.status_data.eq(data & (source == Source.STATUS) & known_lun)
-        with m.If(data & (source == Source.DATA)):
-            m.d.sync += position.eq(position + self._phases)
-            last = self._part.raw_page_bytes - self._phases
-            m.d.comb += self.broken.page_end.eq(position > last)
-        with m.If(self.start):
-            self._check_start(m, source, age(self.now, chosen_edge))
-        return m
 
     def _check_start(self, m, source, waited):
         broken = self.broken

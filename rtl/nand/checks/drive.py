@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.nand.checks.rules import BROKEN
+from rtl.nand.checks.rules import ALL_RULES, rule_bits
 
 __all__ = ["DriveCheck"]
 
@@ -20,6 +20,8 @@ class DriveCheck(wiring.Component):
         As for :class:`rtl.nand.phy.PhySignature`.
     delay : int
         Clocks from RE# to DQS.
+    rules : tuple of BusRule
+        Those that ``broken`` has bits for.
 
     Members
     -------
@@ -33,7 +35,7 @@ class DriveCheck(wiring.Component):
         Rules broken in this clock.
     """
 
-    def __init__(self, *, ways, phases, delay):
+    def __init__(self, *, ways, phases, delay, rules=ALL_RULES):
         self._ways = ways
         self._phases = phases
         self._delay = delay
@@ -47,7 +49,7 @@ class DriveCheck(wiring.Component):
                 "bursting": In(1),
                 "status_data": In(1),
                 "status_valid": Out(1),
-                "broken": Out(BROKEN),
+                "broken": Out(rule_bits(rules)),
             }
         )
 

@@ -24,13 +24,15 @@ class LunShadows(wiring.Component):
         LUNs of the channel.
     busy_cycles, rest_cycles : int
         tWB and tRR in clocks.
+    obeys_always : bool
+        Busy or not, a LUN begins what it is told.
 
     Members
     -------
     now, rb_n : In
         Number of the edge that ends this clock, and the level of each LUN's R/B# at it.
     confirm, target : In
-        LUN ``target`` was told to read, and obeys unless it is busy.
+        LUN ``target`` was told to do something, and obeys unless it is busy.
     reset : In(luns)
         The LUN was told to reset.
     status_ready : In(luns)
@@ -51,10 +53,11 @@ class LunShadows(wiring.Component):
         ``source`` was last seen to become ready less than tRR ago.
     """
 
-    def __init__(self, *, luns, busy_cycles, rest_cycles):
+    def __init__(self, *, luns, busy_cycles, rest_cycles, obeys_always=False):
         self._luns = luns
         self._busy_cycles = busy_cycles
         self._rest_cycles = rest_cycles
+        self._obeys_always = obeys_always
         index = range(max(luns, 2))
         super().__init__(
             {
@@ -82,7 +85,8 @@ class LunShadows(wiring.Component):
         with m.If(waiting.any()):
             m.d.comb += over.eq(waiting & Cat(self.now >= window for window in windows))
         with m.If(self.confirm):
-            m.d.comb += starting.eq((1 << self.target) & ~self.busy)
+            free = ~0 if self._obeys_always else ~self.busy
+            m.d.comb += starting.eq((1 << self.target) & free)
         with m.If(self.ask.any()):
             told = self.ask & was_told
             early = told & Cat(self.opened < window for window in windows)

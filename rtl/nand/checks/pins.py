@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from rtl.contract.channel import STAMP_BITS
 from rtl.contract.nand_part import cycles
-from rtl.nand.checks.rules import BROKEN, age, stamp
+from rtl.nand.checks.rules import age, rule_bits, rules_of, stamp
 
 __all__ = ["PinCheck"]
 
@@ -30,6 +30,8 @@ class PinCheck(wiring.Component):
         RE# is not idle; RE# falls for a burst in this clock.
     last_data : In(48)
         Edge of the last data edge of RE#.
+    last_write : In(48)
+        Edge of the last data edge of DQS to a die; only of a part that takes data.
     written : Out(1)
         WE# rises in this clock with CE# low before it.
     way : Out
@@ -42,8 +44,10 @@ class PinCheck(wiring.Component):
         self._part = part
         self._period_ps = period_ps
         self._ways = ways
+        self._takes_data = part.extended is not None
         super().__init__(
-            {
+            ({"last_write": In(STAMP_BITS)} if self._takes_data else {})
+            | {
                 "ce_n": In(ways, init=-1),
                 "cle": In(1),
                 "ale": In(1),
@@ -56,7 +60,7 @@ class PinCheck(wiring.Component):
                 "last_data": In(STAMP_BITS),
                 "written": Out(1),
                 "way": Out(range(max(ways, 2))),
-                "broken": Out(BROKEN),
+                "broken": Out(rule_bits(rules_of(part))),
             }
         )
 
@@ -134,6 +138,7 @@ class PinCheck(wiring.Component):
             m.d.comb += broken.t_cs.eq(age(now, chosen) < self._limit("cs"))
         with m.If((~ce_before & self.ce_n).any()):
             limit = self._limit("ch")
-            m.d.comb += broken.t_ch.eq(
-                rise | (age(now, rose) < limit) | (age(now, self.last_data) < limit)
-            )
+            edges = [rose, self.last_data]
+            if self._takes_data:
+                edges.append(self.last_write)
+            m.d.comb += broken.t_ch.eq(rise | Cat(age(now, edge) < limit for edge in edges).any())

@@ -6,10 +6,22 @@ from amaranth.lib import data
 from rtl.contract.channel import STAMP_BITS
 from rtl.contract.onfi import BusRule
 
-__all__ = ["BROKEN", "age", "stamp"]
+__all__ = ["ALL_RULES", "age", "rule_bits", "rules_of", "stamp"]
 
-BROKEN = data.StructLayout({"none": 1} | {rule.name.lower(): 1 for rule in BusRule})
-"""The rules broken in this clock; the bit of a rule is its number."""
+ALL_RULES = tuple(BusRule)
+
+
+def rules_of(part):
+    """Rules that are watched on a channel of ``part``."""
+    if part.extended is not None:
+        return ALL_RULES
+    return tuple(rule for rule in BusRule if rule < BusRule.T_ADL)
+
+
+def rule_bits(rules=ALL_RULES):
+    """Layout of the rules that are broken in this clock; the bit of a rule is its number."""
+    return data.StructLayout({"none": 1} | {rule.name.lower(): 1 for rule in rules})
+
 
 LONG_AGO = 1 << STAMP_BITS - 1
 

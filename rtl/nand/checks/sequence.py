@@ -1,28 +1,18 @@
 """Rules about commands: opcodes, their order, and their addresses."""
 
 from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib import enum, wiring
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.contract.channel import STAMP_BITS
 from rtl.contract.onfi import COLUMN_CYCLES, ROW_CYCLES, Opcode, split_row
-from rtl.nand.checks.rules import BROKEN
+from rtl.nand.checks.request import Request
+from rtl.nand.checks.rules import rule_bits, rules_of
 
-__all__ = ["Request", "SequenceCheck"]
+__all__ = ["COLUMN_BITS", "PAGE_ADDRESS_CYCLES", "SequenceCheck"]
 
 COLUMN_BITS = 8 * COLUMN_CYCLES
 PAGE_ADDRESS_CYCLES = COLUMN_CYCLES + ROW_CYCLES
-
-
-class Request(enum.Enum, shape=3):
-    """A complete command."""
-
-    NONE = 0
-    READ = 1
-    CHOOSE = 2
-    STATUS = 3
-    STATUS_LUN = 4
-    RESET = 5
 
 
 CLOSED_BY = {
@@ -74,7 +64,7 @@ class SequenceCheck(wiring.Component):
                 "column": Out(COLUMN_BITS),
                 "begun": Out(1),
                 "opened": Out(STAMP_BITS),
-                "broken": Out(BROKEN),
+                "broken": Out(rule_bits(rules_of(part))),
             }
         )
 
