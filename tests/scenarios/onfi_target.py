@@ -193,7 +193,8 @@ class Target:
             marks["dqs_off"] = edge
             self._add(f"<{self._taken.hex()}>")
             if self._asked == 0xEF:
-                self._make_busy(edge, 0xEF)
+                # Complete in the last clock of a postamble that is no longer than tWPST.
+                self._make_busy(edge - 1, 0xEF)
 
     def _data_out(self, edge, pins, was):
         if self._operation is None or "end" in self._operation.marks:
