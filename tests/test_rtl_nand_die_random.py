@@ -131,7 +131,7 @@ class RandomBus:
 
 
 @pytest.mark.parametrize("phases", [1, 2])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("part", [FULL, PLANES, one_lun(PLANES)], ids=["luns", "planes", "one"])
 def test_random_waveforms_agree_with_the_model(part, seed, phases):
     rng = random.Random(f"{seed} {part.luns} {part.planes} {phases}")
