@@ -37,6 +37,9 @@ class Counters:
     refills: int = 0
     """Misses on a page that had a frame, but not the codewords needed."""
     flash_reads: int = 0
+    corrected_bits: int = 0
+    """Of flash reads, by the ECC decoders of the channels."""
     uncorrectable: int = 0
+    """Flash reads with codewords that could not be corrected."""
     lun_full: int = 0
     """Times that a read had to wait because its LUN had all the commands it takes."""

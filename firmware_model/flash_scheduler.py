@@ -156,5 +156,6 @@ class FlashScheduler:
         lun.outstanding -= 1
         lun.freed = cause
         good = page.status == ChannelStatus.OK
+        self._counters.corrected_bits += page.corrected
         self._counters.uncorrectable += not good
         order.done.succeed((page.data if good else None, cause))

@@ -31,14 +31,14 @@ def emit_component(path, component, name):
     Path(path).write_text(text, encoding="ascii")
 
 
-def emit_channel(folder, part, *, period_ps, ways, phases=2, slots=2):
+def emit_channel(folder, part, *, period_ps, ways, phases=2, slots=2, code=None):
     """Write a flash channel to ``folder`` and return the paths of all Verilog files it needs.
 
     ``flash_channel_unit.v`` is :class:`FlashChannelUnit` and holds instances of ``nand_die.v``;
     the storage of both is ``sim_ram.v``, which is part of the package.
     """
     unit = FlashChannelUnit(
-        part, period_ps=period_ps, ways=ways, phases=phases, slots=slots, emitted=True
+        part, period_ps=period_ps, ways=ways, phases=phases, slots=slots, code=code, emitted=True
     )
     die_path = Path(folder) / f"{DIE_MODULE}.v"
     unit_path = Path(folder) / f"{CHANNEL_MODULE}.v"

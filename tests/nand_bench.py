@@ -5,13 +5,13 @@ from collections import defaultdict
 from amaranth.lib.data import Layout
 from amaranth.sim import Simulator
 
-from rtl.contract.channel import ArrayDone, ChannelCounters
+from rtl.contract.channel import ArrayDone, ChannelCounters, ChannelStatus
 from rtl.contract.codec import pack
 from rtl.contract.nand_part import NandPart
 from rtl.nand.unit import FlashChannelUnit
 from tests.scenarios.nand import PERIOD_PS, Feeder, page_image
 
-__all__ = ["CALM", "UnitBench", "completion_fields", "write_page"]
+__all__ = ["CALM", "FIELDS", "UnitBench", "completion_fields", "write_page"]
 
 NEVER = (1 << 48) - 1
 WORD_BYTES = 128
@@ -57,8 +57,8 @@ CALM = NandPart(
 """A part of which no time hides another; a test lengthens the one it is about."""
 
 
-def completion_fields(completion):
-    return {name: int(getattr(completion, name)) for name in FIELDS}
+def completion_fields(completion, names=FIELDS):
+    return {name: int(getattr(completion, name)) for name in names}
 
 
 def write_page(ctx, die, lun, image):
@@ -72,6 +72,8 @@ class UnitBench:
     """Plays reads on a unit, answers begins, takes landed data; edge by edge or stopping the clock.
 
     Inputs are set for the first edge that shall see them. ``edges`` are those that were made.
+    ``image(part, way, lun, row)`` is what a die senses, ``fields`` what is kept of a completion;
+    ``options`` are the unit's.
     """
 
     def __init__(
@@ -84,9 +86,15 @@ class UnitBench:
         stopping=False,
         free_delay=40,
         unit=FlashChannelUnit,
+        image=page_image,
+        fields=FIELDS,
+        **options,
     ):
         self.part, self.stopping, self.free_delay = part, stopping, free_delay
-        self.unit = unit(part, period_ps=PERIOD_PS, ways=ways, phases=phases, slots=slots)
+        self.image, self.fields, self.phases = image, fields, phases
+        self.unit = unit(
+            part, period_ps=PERIOD_PS, ways=ways, phases=phases, slots=slots, **options
+        )
         self.completions, self.begins, self.violations = [], [], []
         self.data = {}
         self.edges = []
@@ -148,7 +156,7 @@ class UnitBench:
             change(ctx)
         read = self._feeder.take(edge)
         if read is not None:
-            for name in ("operation", "way", "lun", "row", "column", "length", "tag"):
+            for name in ("operation", "way", "lun", "row", "column", "length", "tag", "is_raw"):
                 ctx.set(getattr(self.unit.command, name), getattr(read, name))
             ctx.set(self.unit.command_toggle, 1 - ctx.get(self.unit.command_toggle))
 
@@ -159,10 +167,10 @@ class UnitBench:
         if event.begin_valid:
             self._begin(ctx, edge, event.begin)
         if event.completion_valid:
-            completion = completion_fields(event.completion)
+            completion = completion_fields(event.completion, self.fields)
             self.completions.append(completion | {"edge": edge})
             self._feeder.complete(completion["tag"])
-            if completion["status"] == 0:
+            if completion["status"] != ChannelStatus.BAD_COMMAND:
                 self._collect(ctx, edge, completion)
 
     def _begin(self, ctx, edge, begin):
@@ -171,7 +179,7 @@ class UnitBench:
         number = int(begin.number)
 
         def answer(ctx):
-            write_page(ctx, self.unit.dies[way], lun, page_image(self.part, way, lun, row))
+            write_page(ctx, self.unit.dies[way], lun, self.image(self.part, way, lun, row))
             place = way * self.part.luns + lun
             self._numbers[place] ^= 1
             done = pack(ArrayDone, number=number, toggle=self._numbers[place])

@@ -82,6 +82,10 @@ class PlainMedium:
 
 @pytest.fixture
 def bench():
+    return make_bench()
+
+
+def make_bench(**options):
     class Bench:
         def __init__(self):
             self.engine = HandEngine()
@@ -97,6 +101,7 @@ def bench():
                 ways=2,
                 slots=2,
                 period_ps=PERIOD_PS,
+                **options,
             )
 
         def read(self, channel=0, way=1, lun=0, row=3, column=0, length=128):
@@ -119,6 +124,7 @@ COMPLETION = {
     "issued": 120,
     "ready": 425,
     "transfer": 430,
+    "received": 470,
     "last": 470,
 }
 BEGIN = {"number": 1, "way": 1, "lun": 0, "row": 3}
@@ -208,6 +214,14 @@ def test_the_spans_of_a_read_own_all_of_its_time(bench):
     assert {segment.span.request for segment in path} == {9}
 
 
+def test_the_latency_of_a_decoder_is_a_span():
+    bench = make_bench(has_decoder=True)
+    value = finish(bench, bench.read(), received=440)
+    stages = stage_totals(critical_path(bench.kernel.spans, value.cause, BOOT_PS))
+    assert stages["flash.ecc"] == (470 - 440) * PERIOD_PS
+    assert stages["flash.complete"] == PERIOD_PS
+
+
 def test_a_wait_for_the_bus_names_the_transfer_that_ended_it(bench):
     other = bench.read(way=0)
     first = bench.read()
@@ -216,7 +230,7 @@ def test_a_wait_for_the_bus_names_the_transfer_that_ended_it(bench):
     bench.engine.memory(4, "landing.memory.ram.mem").data[20] = bytes(128)
     bench.engine.memory(4, "landing.memory.ram.mem").data[0] = bytes(128)
     bench.event(4, 471, completion_valid=1, completion=COMPLETION | {"tag": 1})
-    late = COMPLETION | {"slot": 0, "ready": 440, "transfer": 474, "last": 514}
+    late = COMPLETION | {"slot": 0, "ready": 440, "transfer": 474, "received": 514}
     bench.event(4, 515, completion_valid=1, completion=late)
     bench.kernel.env.run(other)
     assert first.processed
@@ -238,7 +252,13 @@ def test_a_wait_for_a_landing_slot_names_the_release(bench):
     for edge, place in ((124, {"way": 0}), (126, {"way": 1}), (128, {"way": 1, "lun": 1})):
         bench.event(4, edge, begin_valid=1, begin={"number": 1, **place})
     for tag, slot, last in ((0, 0, 470), (1, 1, 510)):
-        stamps = {"tag": tag, "slot": slot, "transfer": last - 38, "last": last, "ready": last - 39}
+        stamps = {
+            "tag": tag,
+            "slot": slot,
+            "transfer": last - 38,
+            "received": last,
+            "ready": last - 39,
+        }
         event = COMPLETION | stamps
         bench.event(4, last + 1, completion_valid=1, completion=event)
     bench.kernel.env.run(520 * PERIOD_PS)
@@ -251,7 +271,7 @@ def test_a_wait_for_a_landing_slot_names_the_release(bench):
         ready[0].value.cause,
     )
     bench.port.free(0, 0, taken)
-    last = {"tag": 2, "slot": 0, "ready": 440, "transfer": 523, "last": 563}
+    last = {"tag": 2, "slot": 0, "ready": 440, "transfer": 523, "received": 563}
     bench.event(4, 564, completion_valid=1, completion=COMPLETION | last)
     bench.kernel.env.run(late)
     wait = next(s for s in bench.kernel.spans if s.end_ps == 523 * PERIOD_PS)
@@ -259,6 +279,35 @@ def test_a_wait_for_a_landing_slot_names_the_release(bench):
         "flash.bus-wait",
         taken.span,
         520 * PERIOD_PS,
+    )
+
+
+def test_a_slot_is_not_free_while_its_data_is_in_the_decoder():
+    """One slot is held until edge 500, the other one's data is in the decoder until 600."""
+    bench = make_bench(has_decoder=True)
+    reads = [bench.read(way=way) for way in (0, 1)] + [bench.read(way=1, lun=1)]
+    memory = bench.engine.memory(4, "landing.memory.ram.mem")
+    memory.data |= {0: bytes(128), 20: bytes(128)}
+    for edge, place in ((124, {"way": 0}), (126, {"way": 1}), (128, {"way": 1, "lun": 1})):
+        bench.event(4, edge, begin_valid=1, begin={"number": 1, **place})
+
+    def complete(edge, **stamps):
+        completion = COMPLETION | {"last": edge - 1} | stamps
+        bench.event(4, edge, completion_valid=1, completion=completion)
+
+    complete(451, tag=0, slot=0, ready=425, transfer=430, received=440)
+    bench.kernel.env.run(500 * PERIOD_PS)
+    cause = reads[0].value.cause
+    taken = bench.kernel.record("ssd-dram", "dram.flash-in", cause.at_ps, 500 * PERIOD_PS, cause)
+    bench.port.free(0, 0, taken)
+    complete(600, tag=1, slot=1, ready=431, transfer=445, received=480)
+    complete(700, tag=2, slot=0, ready=432, transfer=503, received=543)
+    bench.kernel.env.run(reads[2])
+    wait = next(span for span in bench.kernel.spans if span.end_ps == 503 * PERIOD_PS)
+    assert (wait.stage, wait.cause, wait.start_ps) == (
+        "flash.bus-wait",
+        taken.span,
+        500 * PERIOD_PS,
     )
 
 

@@ -6,6 +6,7 @@ from cosim.config.build import (
     bch_code,
     bus_phases,
     card_wires,
+    decoder_code,
     dram_times,
     firmware_parameters,
     host_costs,
@@ -41,6 +42,7 @@ SPECIAL = {
     "ssd.flash.rate": "100 MT/s",
     "ssd.flash.clock": "200 MHz",
     "ssd.flash.striping": "way channel lun",
+    "ssd.flash.decoder": "present",
     "ssd.page_format.chunk": "512 B",
     "ssd.page_format.lba": "512 B",
     "ssd.page_format.field_bits": 13,
@@ -70,9 +72,10 @@ def parameters(loaded):
     cores = [repr(core) for core in firmware.cores]
     return (
         nand_part(ssd), page_layout(ssd), (code.m, code.t, code.chunk_bytes), striping(ssd),
-        bus_phases(ssd), period_ps(ssd.flash.clock.value), link_parameters(ssd.pcie),
-        repr(firmware), cores, dict(firmware.binding), period_ps(fpga.clock.value),
-        dram_times(fpga), wire_parameters(fpga.p2p), card_wires(fpga.pcie), host_costs(host),
+        bus_phases(ssd), decoder_code(ssd), period_ps(ssd.flash.clock.value),
+        link_parameters(ssd.pcie), repr(firmware), cores, dict(firmware.binding),
+        period_ps(fpga.clock.value), dram_times(fpga), wire_parameters(fpga.p2p),
+        card_wires(fpga.pcie), host_costs(host),
     )  # fmt: skip
 
 

@@ -71,6 +71,7 @@ class Bench:
             ways=flash.ways,
             slots=flash.slots,
             period_ps=flash.period_ps,
+            has_decoder=flash.code is not None,
         )
         self.gather: GatherPort | None = None
         if card is not None:

@@ -42,6 +42,7 @@ __all__ = [
     "bus_phases",
     "card_wires",
     "check_platforms",
+    "decoder_code",
     "dram_times",
     "firmware_parameters",
     "host_costs",
@@ -112,6 +113,11 @@ def bch_code(ssd: SsdPlatform) -> BchCode:
     return BchCode(
         m=form.field_bits.value, t=form.corrected_bits.value, chunk_bytes=form.chunk.value
     )
+
+
+def decoder_code(ssd: SsdPlatform) -> BchCode | None:
+    """Code of the ECC decoders in the flash channels, or None if there are none."""
+    return bch_code(ssd) if ssd.flash.decoder.value == "present" else None
 
 
 def page_layout(ssd: SsdPlatform) -> PageLayout:

@@ -110,6 +110,9 @@ class FlashArray(Part):
     """Of the channel controller."""
     landing_slots: Constant[Positive]
     """Pages that have left the dies of a channel and are not in DRAM yet."""
+    decoder: Constant[Literal["absent", "present"]]
+    """ECC decoders between the buses and the landing buffers. Without them parity is stripped
+    unchecked."""
     striping: Constant[Text]
     """``channel``, ``way`` and ``lun``, the one that changes fastest from page to page first."""
 

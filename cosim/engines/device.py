@@ -6,6 +6,7 @@ from pathlib import Path
 from amaranth.lib.data import Layout
 
 from cosim.engines.design import Design
+from rtl.contract.bch import BchCode
 from rtl.contract.channel import ChannelCounters, ChannelEvent
 from rtl.contract.dram import DramTimes
 from rtl.contract.gather import GatherCounters, GatherEvent
@@ -19,7 +20,11 @@ __all__ = ["FlashArray", "GatherCard", "device_design"]
 
 @dataclass(frozen=True, kw_only=True)
 class FlashArray:
-    """Shape of a device's flash. ``phases``: transfers of the bus in one clock."""
+    """Shape of a device's flash.
+
+    ``phases``: transfers of the bus in one clock. ``code``: that of the channels' ECC decoders, if
+    they have any.
+    """
 
     part: NandPart
     channels: int
@@ -27,6 +32,7 @@ class FlashArray:
     slots: int
     period_ps: int
     phases: int = 2
+    code: BchCode | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +58,7 @@ def device_design(flash: FlashArray, card: GatherCard | None = None) -> Design:
             ways=flash.ways,
             phases=flash.phases,
             slots=flash.slots,
+            code=flash.code,
         )
         if card is not None:
             parameters = {field.name: getattr(card, field.name) for field in fields(card)}

@@ -67,6 +67,12 @@ FAMILIES = (
         "commands, status polls and page data on the flash bus",
     ),
     Family(
+        "flash: ECC",
+        ("flash.ecc",),
+        "#661100",
+        "the decoder's latency, from a transfer's last word on the bus to its last corrected one",
+    ),
+    Family(
         "flash: waiting",
         ("flash.queue", "flash.hand-over", "flash.bus-wait"),
         "#E8C4D8",

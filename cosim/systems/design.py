@@ -5,13 +5,14 @@
 from collections.abc import Mapping
 from dataclasses import fields
 
-from cosim.config.build import bus_phases, dram_times, nand_part, period_ps
+from cosim.config.build import bus_phases, decoder_code, dram_times, nand_part, period_ps
 from cosim.config.explain import naming
 from cosim.config.model import Platforms
 from cosim.config.platform import FpgaPlatform, SsdPlatform
 from cosim.config.yaml_source import YamlSource
 from cosim.engines.design import Design
 from cosim.engines.device import FlashArray, GatherCard, device_design
+from rtl.bch.decoder import BchDecoder
 from rtl.gather.unit import GatherSimUnit
 from rtl.nand.unit import FlashChannelUnit
 
@@ -33,12 +34,21 @@ def machine_design(platforms: Platforms, sources: Mapping[str, YamlSource] | Non
         ``sources`` by file and line, else by platform.
     """
     sources = sources or {}
+    with naming("ssd", sources.get("ssd"), "page_format"):
+        _check_decoder(platforms.ssd)
     with naming("ssd", sources.get("ssd"), "nand", "flash"):
         flash = _flash_array(platforms.ssd)
     with naming("fpga", sources.get("fpga"), "", "dram"):
         card = _gather_card(platforms.fpga)
     with naming("ssd"):
         return device_design(flash, card)
+
+
+def _check_decoder(ssd: SsdPlatform) -> None:
+    """Refuse a code for which the decoder is not made, as one of the page format."""
+    code = decoder_code(ssd)
+    if code is not None:
+        BchDecoder(code, bus_phases(ssd))
 
 
 def _flash_array(ssd: SsdPlatform) -> FlashArray:
@@ -49,6 +59,7 @@ def _flash_array(ssd: SsdPlatform) -> FlashArray:
         slots=ssd.flash.landing_slots.value,
         period_ps=period_ps(ssd.flash.clock.value),
         phases=bus_phases(ssd),
+        code=decoder_code(ssd),
     )
     FlashChannelUnit(
         flash.part,
@@ -56,6 +67,7 @@ def _flash_array(ssd: SsdPlatform) -> FlashArray:
         ways=flash.ways,
         phases=flash.phases,
         slots=flash.slots,
+        code=flash.code,
         emitted=True,
     )
     return flash

@@ -7,6 +7,7 @@ from typing import Any
 from cosim.config.build import (
     bch_code,
     card_wires,
+    decoder_code,
     firmware_parameters,
     host_costs,
     link_parameters,
@@ -112,6 +113,7 @@ class Machine:
             ways=ssd.flash.ways.value,
             slots=ssd.flash.landing_slots.value,
             period_ps=period_ps(ssd.flash.clock.value),
+            has_decoder=decoder_code(ssd) is not None,
         )
         memory = HostMemory()
         cpu = HostCpu(kernel, host_costs(platforms.host))

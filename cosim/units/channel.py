@@ -65,7 +65,9 @@ class _Read:
 class _Channel:
     """One channel's mailboxes, memories and outstanding reads."""
 
-    def __init__(self, engine: UnitEngine, unit: int, over: HandOver, ways: int, luns: int) -> None:
+    def __init__(
+        self, engine: UnitEngine, unit: int, over: HandOver, ways: int, luns: int, slots: int
+    ) -> None:
         self.command = engine.mailbox(unit, "command")
         self.command_toggle = engine.mailbox(unit, "command_toggle")
         self.array_done = engine.mailbox(unit, "array_done")
@@ -79,11 +81,14 @@ class _Channel:
         self.next_tag = 0
         self.reads: dict[int, _Read] = {}
         self.luns: list[deque[_Read]] = [deque() for _ in range(ways * luns)]
+        self.slots = slots
         self.held: set[int] = set()
         self.transfers: list[Cause] = []
         """Ends of all transfers so far, in order."""
-        self.releases: list[Cause] = []
-        """Landing slots given back while there was no free one, in order."""
+        self.releases: list[tuple[Cause, int]] = []
+        """Landing slots given back, in order, and how many were held until then."""
+        self.decoding: deque[tuple[int, int]] = deque(maxlen=slots)
+        """When the last transfers came into the decoder, and when they completed."""
 
     def take_tag(self) -> int:
         while self.next_tag in self.reads:
@@ -95,6 +100,20 @@ class _Channel:
     def hand_over(self, word: int) -> None:
         self.command.set(word)
         self.command_toggle.flip()
+
+    def released(self, own: Cause, end_ps: int) -> Cause:
+        """Latest release of a slot between ``own`` and ``end_ps`` before which none was free.
+
+        ``own`` if there is none. A slot whose data is in the decoder is not free either.
+        """
+        place = bisect_right(self.releases, end_ps, key=lambda release: release[0].at_ps)
+        for cause, held in reversed(self.releases[:place]):
+            if cause.at_ps <= own.at_ps:
+                break
+            inside = sum(begin <= cause.at_ps < end for begin, end in self.decoding)
+            if held + inside == self.slots:
+                return cause
+        return own
 
     def answer(self, lun_index: int, number: int) -> None:
         """Flip one LUN's ``ArrayDone`` toggle and put ``number`` beside it."""
@@ -111,7 +130,8 @@ class ChannelPort:
     A read's time is recorded, from its completion's stamps, as a chain of spans of the unit
     ``flash.ch{c}``: ``flash.hand-over`` (until the channel's clock edge that takes the command),
     ``flash.queue``, ``flash.command``, ``flash.sense``, ``flash.poll``, ``flash.bus-wait``,
-    ``flash.transfer`` and ``flash.complete``. A wait for the bus (``flash.queue``, and
+    ``flash.transfer``, ``flash.ecc`` (until the decoder, if there is one, has handed over the last
+    word) and ``flash.complete``. A wait for the bus (``flash.queue``, and
     ``flash.bus-wait`` for a bus or a landing slot) that another page's transfer or a slot's release
     ended begins there and names that span as its cause: from ``ready_ps`` to its start the time
     belongs to the other. What is left of it is the turn of the bus and short bus operations.
@@ -130,6 +150,8 @@ class ChannelPort:
         Tells data from parity in what is read.
     period_ps : int
         Of the channels' clocks.
+    has_decoder : bool
+        What the channels read passes an ECC decoder.
     """
 
     def __init__(
@@ -144,6 +166,7 @@ class ChannelPort:
         ways: int,
         slots: int,
         period_ps: int,
+        has_decoder: bool = False,
     ) -> None:
         self.channels = len(units)
         self.ways = ways
@@ -156,9 +179,11 @@ class ChannelPort:
         self._part = part
         self.layout = layout
         self._period_ps = period_ps
+        self._has_decoder = has_decoder
         self._slot_words = -(-part.raw_page_bytes // WORD_BYTES)
         self._channels = [
-            _Channel(engine, unit, HandOver(lockstep, period_ps), ways, part.luns) for unit in units
+            _Channel(engine, unit, HandOver(lockstep, period_ps), ways, part.luns, slots)
+            for unit in units
         ]
         self._channel_of = {unit: channel for channel, unit in enumerate(units)}
         lockstep.attach(units, self._deliver, self._outstanding)
@@ -205,8 +230,7 @@ class ChannelPort:
             raise RuntimeError(f"Slot {slot} of channel {channel} must be held to be given back")
         if cause.at_ps != self._env.now:
             raise RuntimeError(f"A release's cause must be now ({self._env.now} ps), not {cause}")
-        if len(state.held) == self.slots:
-            state.releases.append(cause)
+        state.releases.append((cause, len(state.held)))
         state.held.remove(slot)
         self._lockstep.post(lambda: state.landing_free.flip(slot))
 
@@ -270,8 +294,10 @@ class ChannelPort:
                 "flash.sense": read.begin_ps + self._part.t_r_ps,
                 "flash.poll": stamp("ready"),
                 "flash.bus-wait": stamp("transfer"),
-                "flash.transfer": stamp("last"),
+                "flash.transfer": stamp("received"),
             }
+            if self._has_decoder:
+                ends["flash.ecc"] = stamp("last")
         ends["flash.complete"] = edge_ps
         payload = self._payload(read.column, read.length)
         cause = read.cause
@@ -282,7 +308,8 @@ class ChannelPort:
             if stage == "flash.queue":
                 cause = _released(cause, end_ps, state.transfers)
             elif stage == "flash.bus-wait":
-                cause = _released(cause, end_ps, state.transfers, state.releases)
+                slot = state.released(cause, end_ps)
+                cause = latest([_released(cause, end_ps, state.transfers), slot])
             elif stage == "flash.transfer":
                 moved = {"payload_bytes": payload, "overhead_bytes": read.length - payload}
             cause = self._kernel.record(
@@ -298,6 +325,8 @@ class ChannelPort:
             )
             if stage == "flash.transfer":
                 state.transfers.append(cause)
+            elif stage == "flash.ecc":
+                state.decoding.append((stamp("received"), edge_ps))
         return cause
 
     def _payload(self, column: int, length: int) -> int:
@@ -318,11 +347,7 @@ class ChannelPort:
         ]
 
 
-def _released(own: Cause, end_ps: int, *logs: list[Cause]) -> Cause:
+def _released(own: Cause, end_ps: int, log: list[Cause]) -> Cause:
     """What let a wait from ``own.at_ps`` to ``end_ps`` go on: the last release within it."""
-    causes = [own]
-    for log in logs:
-        place = bisect_right(log, end_ps, key=lambda cause: cause.at_ps)
-        if place and log[place - 1].at_ps > own.at_ps:
-            causes.append(log[place - 1])
-    return latest(causes)
+    place = bisect_right(log, end_ps, key=lambda cause: cause.at_ps)
+    return log[place - 1] if place and log[place - 1].at_ps > own.at_ps else own

@@ -110,7 +110,7 @@ class ChannelCommand(data.Struct):
     length: 16
     tag: 16
     is_raw: 1
-    """The data of a read bypasses the ECC decoder."""
+    """The data of a read bypasses the ECC decoder; else ``column`` is a codeword's first."""
     reserved: 15
 
 
@@ -129,14 +129,18 @@ class ChannelCompletion(data.Struct):
     transfer
         The first clock of the bus operation that finishes it: 05h or 06h, 78h, or RE# for data that
         comes without a choice.
+    received
+        The last data word came from the bus, or the status byte was read.
     last
-        The last data word was handed to the data stream, or the status byte was read.
+        The last data word was handed to the data stream: as ``received``, or an ECC decoder's
+        latency later.
 
     A phase that an operation does not have ends when the one before it does. ``slot`` is the
     landing slot of data that came, or the launch slot of data that went.
 
-    ``nand_status`` is the last status byte read for the command, 0 if there was none; ``failed``
-    counts the codewords that could not be corrected.
+    ``nand_status`` is the last status byte read for the command, 0 if there was none. With an ECC
+    decoder ``corrected`` counts the bits that it corrected, and ``failed`` the codewords, at most
+    255, that it could not; both are 0 without one.
     """
 
     tag: 16
@@ -150,6 +154,7 @@ class ChannelCompletion(data.Struct):
     issued: 48
     ready: 48
     transfer: 48
+    received: 48
     last: 48
     polls: 16
     reserved1: 16
@@ -239,3 +244,7 @@ class ChannelCounters(data.Struct):
     """Commands that ended with ``FAILED`` or ``PREVIOUS_FAILED``."""
     timeouts: 32
     """Commands that ended with ``TIMEOUT``."""
+    corrected: 32
+    """Codewords that the ECC decoder corrected."""
+    uncorrectable: 32
+    """Codewords that it could not correct."""

@@ -1,7 +1,9 @@
+# amaranth: UnusedElaboratable=no
+# (The parts are made in constructors, which must refuse what their parts refuse.)
 """The flash-channel controller: commands in, ONFI bus cycles, page data and completions out."""
 
 from amaranth.hdl import Module, Signal
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.contract.channel import (
@@ -14,9 +16,11 @@ from rtl.contract.channel import (
 )
 from rtl.contract.nand_part import cycles
 from rtl.contract.onfi import Opcode, StatusBit
+from rtl.contract.operations import Finish
 from rtl.nand.arbiter import BusArbiter, BusPolicy
 from rtl.nand.command_cycles import BusOperationKind
 from rtl.nand.completion import CompletionRecord
+from rtl.nand.correction import Correction, data_word
 from rtl.nand.counters import EventCounters
 from rtl.nand.limits import check_channel
 from rtl.nand.lun_table import LunTable
@@ -27,14 +31,9 @@ from rtl.nand.reservation import BusReservation
 from rtl.nand.sequencer import BusSequencer
 from rtl.nand.timing import BusTiming
 
-__all__ = ["FlashChannelController", "data_word"]
+__all__ = ["FlashChannelController"]
 
 NEVER = (1 << STAMP_BITS) - 1
-
-
-def data_word(phases, slots):
-    """Layout of the data stream: bytes, phase 0 lowest; the landing slot; end of the transfer."""
-    return data.StructLayout({"word": 8 * phases, "slot": range(max(2, slots)), "last": 1})
 
 
 class FlashChannelController(wiring.Component):
@@ -74,6 +73,9 @@ class FlashChannelController(wiring.Component):
         :class:`OperationStates`; None is never.
     policy : str
         Value of a :class:`BusPolicy`.
+    code : BchCode or None
+        Of the pages. Reads then pass a decoder unless they are raw, or read as they come: see
+        :class:`Correction`. The bus does not wait for it. None is no decoder.
 
     Members
     -------
@@ -83,7 +85,7 @@ class FlashChannelController(wiring.Component):
     data : Out(stream.Signature(data_word(...), always_ready=True))
         Bursts never pause: a free landing slot has room for all of a transfer.
     completions : Out(stream.Signature(ChannelCompletion))
-        Offered in the clock after the transfer's last word.
+        Offered in the clock after the transfer's last word of data.
     landing_ready : In(slots)
         Free landing slots; the lowest is used.
     landing_take : Out(slots)
@@ -103,12 +105,21 @@ class FlashChannelController(wiring.Component):
     Raises
     ------
     TypeError, ValueError
-        For a period, ways, phases, slots or watchdog out of range, or a part whose pages cannot be
-        addressed.
+        For a period, ways, phases, slots or watchdog out of range, a part whose pages cannot be
+        addressed, or a code that the decoder is not made for.
     """
 
     def __init__(
-        self, part, *, period_ps, ways, phases=2, slots=2, watchdog_ps=None, policy="round-robin"
+        self,
+        part,
+        *,
+        period_ps,
+        ways,
+        phases=2,
+        slots=2,
+        watchdog_ps=None,
+        policy="round-robin",
+        code=None,
     ):
         check_channel(part, phases=phases, slots=slots, watchdog_ps=watchdog_ps)
         self._is_extended = part.extended is not None
@@ -121,6 +132,9 @@ class FlashChannelController(wiring.Component):
         self._phases = phases
         self._slots = slots
         self._watchdog = None if watchdog_ps is None else cycles(watchdog_ps, period_ps)
+        self._correction = None
+        if code is not None:
+            self._correction = Correction(code, phases=phases, slots=slots)
         launch = {
             "launch_start": Out(1),
             "launch_slot": Out(range(max(2, slots))),
@@ -154,14 +168,18 @@ class FlashChannelController(wiring.Component):
         m.submodules.record = record = CompletionRecord()
         m.submodules.events = events = EventCounters()
         wiring.connect(m, wiring.flipped(self.commands), table.commands)
-        wiring.connect(m, wiring.flipped(self.completions), record.completions)
         wiring.connect(m, wiring.flipped(self.phy), bus.phy)
         m.d.comb += [table.now.eq(self.now), table.rb_n.eq(self.phy.rb_n)]
         m.d.comb += [record.now.eq(self.now), self.counters.eq(events.counters)]
         kind = Signal(BusOperationKind)
         self._decide(m, table, arbiter, bus, record, kind)
         self._follow(m, table, bus, record, kind)
-        self._transfer(m, table, bus, record, kind)
+        words = self._transfer(m, table, bus, record, kind)
+        if self._correction is None:
+            wiring.connect(m, words, wiring.flipped(self.data))
+            wiring.connect(m, record.completions, wiring.flipped(self.completions))
+        else:
+            self._correct(m, table, bus, record, events, words)
         if self._is_extended:
             self._extend(m, table, arbiter, bus, record, events)
         is_blocked = Signal()
@@ -182,6 +200,9 @@ class FlashChannelController(wiring.Component):
             ),
             self.wake_edge.eq(table.wake_edge),
         ]
+        if self._correction is not None:
+            with m.If(~self._correction.quiet):
+                m.d.comb += self.quiet.eq(0)
         self._count(m, table, arbiter, bus, record, events)
         m.d.comb += events.strobes.landing_full.eq(is_blocked & ~was_blocked)
         return m
@@ -266,7 +287,8 @@ class FlashChannelController(wiring.Component):
         ]
 
     def _transfer(self, m, table, bus, record, kind):
-        """Choose the landing slot, pass the words on, and complete."""
+        """Choose the landing slot, and record the transfer; returns the stream of its words."""
+        words = stream.Signature(data_word(self._phases, self._slots), always_ready=True).create()
         slot = Signal(range(max(2, self._slots)))
         chosen = Signal.like(slot)
         is_transfer = Signal()
@@ -278,16 +300,13 @@ class FlashChannelController(wiring.Component):
             with m.If(self.landing_ready[number]):
                 m.d.comb += chosen.eq(number)
         m.d.comb += [
-            # The ECC decoder goes here, between the captured words and the data stream: it takes
-            # codewords as they come, hands on their data, and gives ``status`` and ``corrected``
-            # to the completion.
-            self.data.valid.eq(bus.valid & (kind == BusOperationKind.TRANSFER)),
-            self.data.payload.word.eq(bus.word),
-            self.data.payload.slot.eq(slot),
-            self.data.payload.last.eq(bus.last),
+            words.valid.eq(bus.valid & (kind == BusOperationKind.TRANSFER)),
+            words.payload.word.eq(bus.word),
+            words.payload.slot.eq(slot),
+            words.payload.last.eq(bus.last),
             record.start.eq(table.take),
             record.opening.eq(table.opening),
-            record.ended.eq(self.data.valid & self.data.payload.last),
+            record.ended.eq(words.valid & words.payload.last),
             record.refused_valid.eq(table.refused_valid),
             record.refused_tag.eq(table.refused_tag),
             record.refused_edge.eq(table.refused_edge),
@@ -295,6 +314,26 @@ class FlashChannelController(wiring.Component):
         ]
         with m.If(is_transfer):
             m.d.comb += record.opening.slot.eq(chosen)
+        return words
+
+    def _correct(self, m, table, bus, record, events, words):
+        """Pass the words of page data through the decoder, unless they are asked for raw."""
+        m.submodules.correction = correction = self._correction
+        wiring.connect(m, words, correction.words)
+        wiring.connect(m, record.completions, correction.ended)
+        wiring.connect(m, correction.data, wiring.flipped(self.data))
+        wiring.connect(m, correction.completions, wiring.flipped(self.completions))
+        is_coded = ~table.context.is_raw
+        if self._is_extended:
+            is_coded &= is_any(table.order.operation, lambda steps: steps.finish is Finish.TRANSFER)
+        with m.If(bus.start):
+            m.d.sync += correction.is_coded.eq(is_coded)
+        m.d.comb += [
+            correction.now.eq(self.now),
+            correction.is_transfer.eq(record.is_transfer),
+            events.strobes.corrected.eq(correction.is_corrected),
+            events.strobes.uncorrectable.eq(correction.is_failed),
+        ]
 
     def _count(self, m, table, arbiter, bus, record, events):
         expected = Signal(STAMP_BITS, init=NEVER)

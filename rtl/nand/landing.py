@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.nand.controller import data_word
+from rtl.nand.correction import data_word
 from rtl.sim_memory import SimMemory
 
 __all__ = ["LANDING_BITS", "Landing"]

@@ -19,6 +19,7 @@ class CommandContext(data.Struct):
     column: 8 * COLUMN_CYCLES
     length: 16
     tag: 16
+    is_raw: 1
     accepted: STAMP_BITS
 
 
@@ -171,6 +172,7 @@ class LunTable(wiring.Component):
             write.data.column.eq(command.column),
             write.data.length.eq(command.length),
             write.data.tag.eq(command.tag),
+            write.data.is_raw.eq(command.is_raw),
             write.data.accepted.eq(self.now),
             read.addr.eq(Cat(states.head.bit_select(self.index, 1), self.index)),
             self.context.eq(read.data),

@@ -169,7 +169,8 @@ class OperationTable(LunTable):
             opening.command.eq(Mux(was_issued, stamps.command, opening.ready)),
             opening.issued.eq(Mux(was_issued, stamps.issued, opening.ready)),
             opening.transfer.eq(Mux(has_status, reading.began, opening.ready)),
-            opening.last.eq(Mux(has_status, reading.read, opening.ready)),
+            opening.received.eq(Mux(has_status, reading.read, opening.ready)),
+            opening.last.eq(opening.received),
         ]
         with m.If(opening.polls != 0):
             m.d.comb += opening.nand_status.eq(reading.byte)

@@ -28,9 +28,9 @@ class FlashChannelUnit(wiring.Component):
     """A channel for the co-simulation; ports and rules are those of ``docs/architecture.md``.
 
     What happens at edge n is in ``event``, and ``event_toggle`` has flipped, right after edge n;
-    a completion happens when the controller hands it over, one edge after the transfer's last
-    word. At one edge there is at most one of each kind: bus and checker work one by one, and begins
-    are as far apart as the 30h cycles that caused them.
+    a completion happens when the controller hands it over, one edge after the transfer's last word
+    of data. At one edge there is at most one of each kind: bus and checker work one by one, and
+    begins are as far apart as the 30h cycles that caused them.
 
     Storage, below the unit: die w is ``die{w}``, its page registers ``die{w}.page{l}`` (see
     :class:`NandDie`), the landing memory ``landing.memory`` (see :class:`Landing`); the words are
@@ -42,7 +42,7 @@ class FlashChannelUnit(wiring.Component):
 
     Parameters
     ----------
-    part, period_ps, ways, phases, slots, watchdog_ps
+    part, period_ps, ways, phases, slots, watchdog_ps, code
         As in :class:`FlashChannelController`.
     emitted : bool
         For Verilog: each die is an instance of one module ``nand_die``, which ``die`` describes.
@@ -54,7 +54,16 @@ class FlashChannelUnit(wiring.Component):
     """
 
     def __init__(
-        self, part, *, period_ps, ways, phases=2, slots=2, watchdog_ps=None, emitted=False
+        self,
+        part,
+        *,
+        period_ps,
+        ways,
+        phases=2,
+        slots=2,
+        watchdog_ps=None,
+        code=None,
+        emitted=False,
     ):
         self._ways = ways
         self._luns = part.luns
@@ -66,6 +75,7 @@ class FlashChannelUnit(wiring.Component):
             phases=phases,
             slots=slots,
             watchdog_ps=watchdog_ps,
+            code=code,
         )
         self.checker = BusChecker(
             part, period_ps=period_ps, ways=ways, phases=phases, emitted=emitted

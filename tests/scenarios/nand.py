@@ -71,6 +71,7 @@ class Read:
     length: int
     tag: int
     operation: int = 0
+    is_raw: int = 0
 
     def is_good(self, part, ways):
         return (

@@ -8,7 +8,7 @@ from math import ceil
 
 from firmware_model.cost_table import load_costs
 
-__all__ = ["FORMULAS", "bus_clocks"]
+__all__ = ["FORMULAS", "bus_clocks", "ecc_clocks"]
 
 FLASH_PERIOD_PS = 10_000
 CORE_PERIOD_PS = 1_000
@@ -66,6 +66,15 @@ def bus_clocks(c, data_bytes=0):
             + t["t_dqsre"]
         ),
     }
+
+
+def ecc_clocks(*, codeword_bytes=277, corrected_bits=14):
+    """Clocks from a transfer's last word on the bus to the same word corrected (``docs/bch.md``).
+
+    A codeword comes in, its locator is found, and five registers.
+    """
+    touched = -(-(codeword_bytes + codeword_bytes % DDR_BYTES) // DDR_BYTES)
+    return touched + 4 * corrected_bits + 2 + 5
 
 
 def _bus(c, segment):
