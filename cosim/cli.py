@@ -223,11 +223,15 @@ def verilog(
 def bench_frame(
     engine: Literal["verilator", "icarus"] = "verilator",
     json_file: JsonFile = None,
+    decoder: Annotated[
+        Literal["absent", "present"] | None,
+        typer.Option(help="Of the flash channels; else the platform's."),
+    ] = None,
 ) -> None:
     """Flash pages per second of wall time through kernel and VPI, saturated and one by one."""
     from cosim.bench.frame import bench_frame as bench
 
-    figures: dict[str, Any] = bench(engine=engine, json_path=json_file)
+    figures: dict[str, Any] = bench(engine=engine, json_path=json_file, decoder=decoder)
     for name, value in figures.items():
         typer.echo(f"{name}: {value}")
 

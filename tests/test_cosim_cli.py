@@ -238,14 +238,15 @@ def test_verilog_of_a_configuration_is_written(run, tmp_path, monkeypatch):
 def test_the_benchmark_prints_its_figures(run, tmp_path, monkeypatch):
     asked = []
 
-    def bench(*, engine, json_path):
-        asked.append((engine, json_path))
+    def bench(*, engine, json_path, decoder):
+        asked.append((engine, json_path, decoder))
         return {"saturated_pages_per_s": 101.5}
 
     monkeypatch.setattr("cosim.bench.frame.bench_frame", bench)
-    status, out, _ = run("bench", "frame", "--engine", "icarus", "--json", tmp_path / "f.json")
+    options = ["--engine", "icarus", "--json", tmp_path / "f.json", "--decoder", "present"]
+    status, out, _ = run("bench", "frame", *options)
     assert (status, out) == (0, "saturated_pages_per_s: 101.5\n")
-    assert asked == [("icarus", tmp_path / "f.json")]
+    assert asked == [("icarus", tmp_path / "f.json", "present")]
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,12 @@ import time
 from collections.abc import Generator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from cosim.bench.bench import Bench
-from cosim.config.build import bus_phases, nand_part, period_ps
+from cosim.config.build import bch_code, bus_phases, nand_part, period_ps
 from cosim.config.load import load_platform
 from cosim.engines.build import build
 from cosim.engines.device import FlashArray, device_design
@@ -22,14 +22,17 @@ from rtl.contract.kernel import PageRead
 
 __all__ = ["bench_frame", "flash_array", "measure"]
 
+Decoder = Literal["absent", "present"]
+
 SEED = 1
 CELLS_PAGES = 4096
 """Logical pages that hold data; reads are spread over them."""
 
 
-def flash_array(platform: str) -> FlashArray:
-    """Shape of a platform's flash."""
+def flash_array(platform: str, decoder: Decoder | None = None) -> FlashArray:
+    """Shape of a platform's flash; ``decoder`` in place of what the platform says of it."""
     ssd = load_platform(platform)
+    is_decoded = (decoder or ssd.flash.decoder.value) == "present"
     return FlashArray(
         part=nand_part(ssd),
         channels=ssd.flash.channels.value,
@@ -37,6 +40,7 @@ def flash_array(platform: str) -> FlashArray:
         slots=ssd.flash.landing_slots.value,
         period_ps=period_ps(ssd.flash.clock.value),
         phases=bus_phases(ssd),
+        code=bch_code(ssd) if is_decoded else None,
     )
 
 
@@ -45,26 +49,33 @@ def bench_frame(
     json_path: Path | None = None,
     *,
     platform: str = "cosmos_plus",
+    decoder: Decoder | None = None,
     pages: int = 512,
     serial_pages: int = 32,
 ) -> dict[str, Any]:
     """Measure whole-page reads of random pages, saturated and one at a time.
 
-    Builds the RTL if needed (not counted). Returns, and writes to ``json_path``, pages per second
-    of wall time and of simulated time for both.
+    ``decoder`` is as in :func:`flash_array`. Builds the RTL if needed (not counted). Returns, and
+    writes to ``json_path``, pages per second of wall time and of simulated time for both.
     """
-    array = flash_array(platform)
+    array = flash_array(platform, decoder)
     program = build(device_design(array), Simulator(engine))
     with TemporaryDirectory() as folder:
         result = Path(folder) / "result.json"
         job = {
             "platform": platform,
+            "decoder": decoder,
             "pages": pages,
             "serial_pages": serial_pages,
             "result": str(result),
         }
         run_job(program, "cosim.bench.frame:measure", job, Path(folder))
-        report = {"engine": engine, "platform": platform, **json.loads(result.read_text())}
+        report = {
+            "engine": engine,
+            "platform": platform,
+            "decoder": "absent" if array.code is None else "present",
+            **json.loads(result.read_text()),
+        }
     if json_path is not None:
         try:
             json_path.write_text(json.dumps(report, indent=2, sort_keys=True) + "\n")
@@ -75,7 +86,7 @@ def bench_frame(
 
 async def measure(dut: Any, job: dict[str, Any]) -> None:
     """Run both measurements in the simulator and write their figures."""
-    array = flash_array(job["platform"])
+    array = flash_array(job["platform"], job["decoder"])
     ssd = load_platform(job["platform"])
     bench = await Bench.start(dut, ssd, array, cached_pages=512)
     ids = np.random.default_rng(SEED).integers(
