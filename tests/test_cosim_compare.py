@@ -127,6 +127,14 @@ def test_hardware_that_cannot_be_made_is_refused(refusal, key, value, message):
     assert "\n" not in found
 
 
+def test_a_code_that_the_decoder_is_not_made_for_is_refused(refusal):
+    weak = {"ssd.page_format.corrected_bits": 1}
+    with pytest.raises(Built):
+        refusal(platform_overrides=weak)
+    found = refusal(platform_overrides=weak | {"ssd.flash.decoder": "present"})
+    assert found.endswith("ssd.page_format: t must be at least 2, not 1")
+
+
 def test_a_share_of_the_graph_below_one_page_is_refused_before_the_build(refusal):
     systems = [{"kind": "firmware-csd", "page_buffer": "0.0001 %"}]
     rule = "systems[0].page_buffer must hold at least one page of 2048 bytes, not 9 bytes"
