@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from rtl.contract.bus_causes import BusCause
 from rtl.contract.onfi import ROW_CYCLES, Opcode, StatusBit, split_row
-from rtl.nand.lun_shadows import LunShadows
+from rtl.nand.idle_causes import IdleCauses
 
 __all__ = ["BusMonitor", "Counts"]
 
@@ -106,7 +106,7 @@ class BusMonitor(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.shadows = shadows = LunShadows(
+        m.submodules.shadows = shadows = IdleCauses(
             self._ways * self._part.luns, is_polled=self._part.luns > 1
         )
         m.d.comb += [

@@ -7,10 +7,10 @@ from amaranth.lib.wiring import In, Out
 from rtl.contract.bus_causes import BusCause
 from rtl.contract.channel import COMMANDS_PER_LUN
 
-__all__ = ["LunShadows"]
+__all__ = ["IdleCauses"]
 
 
-class LunShadows(wiring.Component):
+class IdleCauses(wiring.Component):
     """Follows plain reads and says why the bus would be idle.
 
     Parameters
