@@ -53,7 +53,7 @@ class BusMonitor(wiring.Component):
     Where causes overlap, bytes and strobes come before gaps, gaps before the cycles that began
     them, and what a rule asks for before idleness: with CE# high, the first ``turn`` clocks after
     that of a burst's last data edge are turn-round whatever the controller does in them. Why the
-    bus is idle follows from shadows of the LUNs (:class:`LunShadows`), not from the state of the
+    bus is idle follows from shadows of the LUNs (:class:`IdleCauses`), not from the state of the
     controller. The clock must not stop.
 
     Parameters
