@@ -9,7 +9,7 @@ from rtl.nand.checker import BusChecker
 from tests.checker_bench import checker_for
 from tests.scenarios import (
     onfi_burst_cases,
-    onfi_checked_bus,
+    onfi_checked_scene,
     onfi_command_cases,
     onfi_operation_cases,
     onfi_order_cases,
@@ -89,7 +89,7 @@ def test_a_part_of_plain_reads_takes_no_other_command():
 
 @pytest.mark.parametrize("are_erased", [False, True])
 def test_blocks_may_be_erased_at_the_start(are_erased):
-    made = onfi_checked_bus.scene()
+    made = onfi_checked_scene.scene()
     made.program(1, 0, 2)
     made.program(1, 0, 3)
     made.program(1, 0, 3)

@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from rtl.contract.channel import ArrayOperation
+from rtl.contract.onfi import row_address
 from rtl.nand.die import NandDie
 from tests.die_operations_bench import WAY, OperationPlay, silent
 from tests.scenarios.onfi_bus import PERIOD_PS, one_lun
@@ -115,8 +116,8 @@ def test_an_address_chooses_the_lun_of_the_next_cached_read():
     for lun in (0, 1):
         bus.begin(WAY)
         bus.command(0x78)
-        bus.address(bus.page_address(lun, 0, 0) >> 16, 3)
-        bus.confirm(0x31)
+        bus.address(row_address(bus.part, lun, 0), 3)
+        bus.end(0x31)
     assert operations(played(bus))[2:] == [(0, SEQUENTIAL, 5, 1), (1, SEQUENTIAL, 9, 1)]
 
 
@@ -138,7 +139,7 @@ def cached_after(first):
         bus.begin(WAY)
         bus.command(0x00)
         bus.address(5 << 16, 4)
-        bus.confirm(0x31)
+        bus.end(0x31)
     return bus
 
 

@@ -59,7 +59,7 @@ def test_pieces_of_a_page(phases):
     bus.load(WAY, 1, 2, 100, DATA[:6])
     bus.load_more(200, DATA[6:16])
     bus.load_more(102, DATA[16:20])
-    bus.confirm(0x10)
+    bus.end(0x10)
     play = played(bus)
     assert operations(play) == [(1, ArrayOperation.PROGRAM, 2, 0)]
     assert play.loaded == [in_page((100, DATA[:6]), (200, DATA[6:16]), (102, DATA[16:20]))]
@@ -69,8 +69,8 @@ def test_a_second_burst_goes_on_where_the_first_ended():
     bus = OperationBus()
     bus.load(WAY, 0, 2, 100, DATA[:6])
     bus.tick(5)
-    bus.data_in(DATA[6:10], wait=0)
-    bus.confirm(0x10)
+    bus.data_in(DATA[6:10], gap=0)
+    bus.end(0x10)
     assert played(bus).loaded == [in_page((100, DATA[:10]))]
 
 
@@ -87,11 +87,11 @@ def test_a_short_preamble_loses_the_first_bytes(phases, lost):
 @pytest.mark.parametrize("phases", [1, 2])
 def test_data_before_its_time_is_lost(name, phases):
     bus = OperationBus(phases=phases)
-    times = {"wait": bus.limit(name) - 2} if name == "adl" else {}
+    times = {"gap": bus.limit(name) - 2} if name == "adl" else {}
     bus.load(WAY, 0, 2, 0, DATA[:8], **times)
-    times = {"wait": bus.limit(name) - 2} if name == "ccs" else {}
+    times = {"gap": bus.limit(name) - 2} if name == "ccs" else {}
     bus.load_more(20, DATA[:8], **times)
-    bus.confirm(0x10)
+    bus.end(0x10)
     column, late = (0, 20) if name == "adl" else (20, 0)
     expected = in_page((column, DATA[2 * phases : 8]), (late, DATA[:8]))
     assert played(bus).loaded == [expected]
@@ -110,7 +110,7 @@ def test_data_comes_while_the_other_pins_rest(pins):
     bus.load(WAY, 0, 2, 0, DATA[:8])
     bus.clocks = [clock | pins if clock["dqs_oe"] else clock for clock in bus.clocks]
     bus.tick(2)
-    bus.confirm(0x10)
+    bus.end(0x10)
     assert played(bus).loaded == [ERASED]
 
 
@@ -119,7 +119,7 @@ def test_undriven_bytes_are_zero():
     bus.load(WAY, 0, 2, 0, DATA[:8])
     for clock in bus.clocks:
         clock["dq_oe"] &= not clock["dqs_oe"]
-    bus.confirm(0x10)
+    bus.end(0x10)
     assert played(bus).loaded == [ERASED]
 
 
@@ -162,7 +162,7 @@ def incomplete(name):
     if name == "no confirm":
         bus.deselect()
     else:
-        bus.confirm({"wrong confirm": 0xD0, "no such command": 0x14}.get(name, 0x10))
+        bus.end({"wrong confirm": 0xD0, "no such command": 0x14}.get(name, 0x10))
     return bus
 
 
@@ -209,7 +209,7 @@ def test_a_busy_lun_takes_nothing(act):
     else:
         bus.load(WAY, 0, 2, 0, DATA[:2])
         bus.until(confirm + BUSY + 20)
-        bus.confirm(0x10)
+        bus.end(0x10)
     bus.tick(20)
     play = OperationPlay(bus, lambda begin: Kernel(FULL)(begin) if act == "late confirm" else ())
     play.check()
@@ -235,7 +235,7 @@ def test_an_erase_has_three_addresses(count, confirm, expected):
     bus.begin(WAY)
     bus.command(0x60)
     bus.address(8, count)
-    bus.confirm(confirm)
+    bus.end(confirm)
     assert len(played(bus).begins) == expected
 
 

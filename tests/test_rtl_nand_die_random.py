@@ -96,7 +96,7 @@ class RandomBus:
         if confirm is None:
             bus.deselect()
         else:
-            bus.confirm(confirm)
+            bus.end(confirm)
 
     def _erases(self, way, lun, row, column):
         self.bus.erase(way, lun, row, self.rng.choice([0xD0, 0xD0, 0xD1, 0x30]))

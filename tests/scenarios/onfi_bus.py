@@ -137,6 +137,10 @@ class OnfiBus:
             self.cycle(value >> 8 * index & 0xFF, ale=1, **times)
         return self.rise
 
+    def page(self, lun, row, column=0):
+        """The five address cycles of a page."""
+        return self.address(column | row_address(self.part, lun, row) << 16, 5)
+
     def begin(self, way, rhw=None):
         """Select a way for a new command, tRHW after the last burst."""
         self.deselect()
@@ -148,16 +152,16 @@ class OnfiBus:
         """00h, five addresses, 30h; returns the edge of the confirm cycle."""
         self.begin(way)
         self.command(Opcode.READ)
-        self.address(column | row_address(self.part, lun, row) << 16, 5)
+        self.page(lun, row, column)
         confirm = self.command(Opcode.READ_CONFIRM)
         self.deselect()
         return confirm
 
-    def choose(self, way, lun, row, column):
-        """05h, five addresses, E0h; leaves CE# low; returns the edge of the confirm cycle."""
+    def choose(self, way, lun, row, column, opcode=Opcode.CHANGE_READ_COLUMN_ENHANCED):
+        """05h (06h), five addresses, E0h; leaves CE# low; returns the edge of the last cycle."""
         self.begin(way)
-        self.command(Opcode.CHANGE_READ_COLUMN_ENHANCED)
-        self.address(column | row_address(self.part, lun, row) << 16, 5)
+        self.command(opcode)
+        self.page(lun, row, column)
         return self.command(Opcode.CHANGE_READ_COLUMN_CONFIRM)
 
     def burst(self, count, *, rpre=None, rpst=None):

@@ -1,14 +1,15 @@
 """Waveforms of all operations that keep, or break, the bus rules about commands and output."""
 
 from rtl.contract.onfi import BusRule, Opcode
-from tests.scenarios.onfi_checked_bus import erased, scene
+from tests.scenarios.onfi_checked_scene import erased, scene
+from tests.scenarios.onfi_operations import EIGHT
 from tests.scenarios.onfi_scene import case
 
 
 @case(BusRule.OPCODE)
 def plane_queued_in_a_part_of_one(broken):
     made = scene()
-    made.bus.sense(1, 0, 3, Opcode.READ_MULTI_PLANE if broken else Opcode.READ_CONFIRM)
+    made.bus.sense(1, 0, 3, confirm=Opcode.READ_MULTI_PLANE if broken else Opcode.READ_CONFIRM)
     return made
 
 
@@ -20,7 +21,7 @@ def program_without_data(broken):
     bus.command(Opcode.PROGRAM)
     bus.page(0, 0)
     if not broken:
-        bus.data(8)
+        bus.data_in(EIGHT)
     bus.end(Opcode.PROGRAM_CONFIRM)
     return made
 
@@ -44,7 +45,7 @@ def more_data_that_never_comes(broken):
     bus.command(Opcode.CHANGE_WRITE_COLUMN)
     bus.address(100, 2)
     if not broken:
-        bus.data(8)
+        bus.data_in(EIGHT)
     bus.end(Opcode.PROGRAM_CONFIRM)
     return made
 
@@ -65,7 +66,7 @@ def program_confirmed_twice(broken):
     made = erased()
     made.program(1, 0, 0)
     if broken:
-        made.bus.alone(1, Opcode.PROGRAM_CONFIRM)
+        made.bus.single(1, Opcode.PROGRAM_CONFIRM)
     return made
 
 
@@ -101,7 +102,7 @@ def next_page_of_whichever_lun(broken):
     made = scene()
     made.read(1, 0, 0)
     made.bus.status_enhanced(0 if broken else 1, 0, 0)
-    made.bus.alone(1, Opcode.READ_CACHE)
+    made.bus.single(1, Opcode.READ_CACHE)
     return made
 
 
@@ -182,7 +183,7 @@ def identifier_after_a_command_byte(broken):
     made = scene()
     made.bus.ask(1, Opcode.READ_ID)
     if broken:
-        made.bus.alone(1, Opcode.BLOCK_ERASE)
+        made.bus.single(1, Opcode.BLOCK_ERASE)
     made.bus.tick(10)
     made.bus.output(1, 4)
     return made

@@ -1,7 +1,9 @@
 """Waveforms that keep, or break, the bus rules about what comes after what."""
 
 from rtl.contract.onfi import BusRule, Opcode
-from tests.scenarios.onfi_checked_bus import ONE_LUN, PLANES, erased, scene
+from tests.scenarios.onfi_bus import one_lun
+from tests.scenarios.onfi_checked_scene import erased, scene
+from tests.scenarios.onfi_operations import FULL, PLANES
 from tests.scenarios.onfi_scene import case
 
 
@@ -15,7 +17,7 @@ def status_of_a_loaded_lun(broken):
 
 @case(BusRule.LOAD_LEFT)
 def plain_status_of_a_loaded_lun(broken):
-    made = scene(ONE_LUN)
+    made = scene(one_lun(FULL))
     made.bus.load(1, 0, 0)
     made.bus.status(1 if broken else 0)
     return made
@@ -76,7 +78,7 @@ def cached_read_without_a_read(broken):
     made = scene()
     if not broken:
         made.read(1, 0, 0)
-    made.bus.sense(1, 0, 3, Opcode.READ_CACHE)
+    made.bus.sense(1, 0, 3, confirm=Opcode.READ_CACHE)
     return made
 
 

@@ -1,7 +1,8 @@
 """Waveforms that keep, or break, the bus rules about planes, their registers, blocks and status."""
 
 from rtl.contract.onfi import BusRule, Opcode
-from tests.scenarios.onfi_checked_bus import PLANES, erased, scene
+from tests.scenarios.onfi_checked_scene import erased, scene
+from tests.scenarios.onfi_operations import PLANES
 from tests.scenarios.onfi_scene import case
 
 

@@ -3,10 +3,12 @@
 from dataclasses import replace
 
 from rtl.contract.onfi import BusRule, Opcode
-from tests.scenarios.onfi_checked_bus import ONE_LUN, WHOLE, erased, scene
+from tests.scenarios.onfi_bus import one_lun
+from tests.scenarios.onfi_checked_scene import erased, scene
+from tests.scenarios.onfi_operations import FULL
 from tests.scenarios.onfi_scene import case
 
-SLOW_TO_BUSY = replace(WHOLE, t_wb_ps=600_000, poll_first_ps=600_000)
+SLOW_TO_BUSY = replace(FULL, t_wb_ps=600_000, poll_first_ps=600_000)
 
 
 @case(BusRule.BUSY)
@@ -45,7 +47,7 @@ def read_of_a_lun_that_is_reset(broken):
 @case(BusRule.BUSY)
 def status_ends_a_reset(broken):
     """R/B# is low for another LUN's sake."""
-    made = scene(ONE_LUN)
+    made = scene(one_lun(FULL))
     confirm = made.bus.reset(1)
     made.answers = [(confirm + 20, 1, 0)]
     made.forced = {edge: {"rb_n": 0b01} for edge in range(confirm + 20, confirm + 200)}
@@ -114,7 +116,7 @@ def ready_busy_does_not_fall_for_a_second_reset(broken):
 @case(BusRule.T_WB_BUSY)
 def ready_busy_does_not_fall_for_a_feature(broken):
     made = scene()
-    return ready_busy_after(broken, made.bus.set_feature(1), made)
+    return ready_busy_after(broken, made.bus.set_features(1), made)
 
 
 @case(BusRule.T_WB_BUSY)
@@ -135,12 +137,11 @@ def ready_to_parameters(broken):
 
 @case(BusRule.T_WHR)
 def address_to_identifier(broken):
-    made = scene(replace(WHOLE, t_whr_ps=200_000))
+    made = scene(replace(FULL, t_whr_ps=200_000))
     rise = made.bus.ask(1, Opcode.READ_ID)
     made.bus.ask(0, Opcode.READ_ID)
     made.bus.until(rise + 60)
-    start = made.bus.ask(1, Opcode.READ_ID) + 20 - broken
-    made.bus.until(start - made.bus.limit("cs") - 1)
-    assert made.bus.output(1, 4) == start
+    rise = made.bus.ask(1, Opcode.READ_ID)
+    assert made.bus.output(1, 4, whr=20 - broken) == rise + 20 - broken
     made.bus.output(0, 4)
     return made

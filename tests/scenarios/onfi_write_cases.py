@@ -3,14 +3,15 @@
 from dataclasses import replace
 
 from rtl.contract.onfi import BusRule, Opcode
-from tests.scenarios.onfi_checked_bus import WHOLE, erased, scene
+from tests.scenarios.onfi_checked_scene import erased, scene
+from tests.scenarios.onfi_operations import EIGHT, FULL, piece
 from tests.scenarios.onfi_scene import case
 
 
-def loaded(part=WHOLE, phases=2, row=0, column=0, count=8, **times):
+def loaded(part=FULL, phases=2, row=0, column=0, raw=EIGHT, **times):
     """80h with data to LUN 0 of way 1, and no confirm cycle; CE# stays low."""
     made = scene(part, phases=phases)
-    made.bus.load(1, 0, row, column, count, **times)
+    made.bus.load(1, 0, row, column, raw, **times)
     made.bus.tick(8)
     return made
 
@@ -29,7 +30,7 @@ def address_to_data(broken):
 @case(BusRule.T_ADL)
 def address_to_feature(broken):
     made = scene()
-    made.bus.set_feature(1, gap=15 - broken)
+    made.bus.set_features(1, gap=15 - broken)
     return made
 
 
@@ -63,7 +64,7 @@ def data_twice(broken):
     made.bus.load(1, 0, 0)
     made.bus.tick(2)
     if broken:
-        made.bus.data(8)
+        made.bus.data_in(EIGHT)
     made.bus.end(Opcode.PROGRAM_CONFIRM)
     return made
 
@@ -77,7 +78,7 @@ def data_to_another_way(broken):
     bus.page(0, 0)
     bus.deselect()
     bus.select(0 if broken else 1, cs=20)
-    bus.data(8)
+    bus.data_in(EIGHT)
     return made
 
 
@@ -89,7 +90,7 @@ def data_of_an_erase(broken):
     bus.command(Opcode.BLOCK_ERASE)
     bus.address(0, 3)
     if broken:
-        bus.data(8)
+        bus.data_in(EIGHT)
     bus.end(Opcode.BLOCK_ERASE_CONFIRM)
     return made
 
@@ -129,12 +130,12 @@ def half_a_pair_to_a_die(broken):
 
 @case(BusRule.WRITE_LENGTH)
 def empty_data(broken):
-    return programmed(count=0 if broken else 2)
+    return programmed(raw=piece(0 if broken else 2))
 
 
 @case(BusRule.WRITE_LENGTH)
 def odd_data_at_one_transfer_a_clock(broken):
-    made = loaded(phases=1, count=4)
+    made = loaded(phases=1, raw=piece(4))
     if broken:
         last = made.bus.last_write
         made.forced = {last + extra: {"dqs_o": 1} for extra in range(4)}
@@ -144,14 +145,14 @@ def odd_data_at_one_transfer_a_clock(broken):
 @case(BusRule.WRITE_LENGTH)
 def half_a_feature(broken):
     made = scene()
-    made.bus.set_feature(1, count=2 if broken else 4)
+    made.bus.set_features(1, raw=piece(2 if broken else 4))
     return made
 
 
 @case(BusRule.WRITE_LENGTH)
 def more_than_a_feature(broken):
     made = scene()
-    made.bus.set_feature(1, count=6 if broken else 4)
+    made.bus.set_features(1, raw=piece(6 if broken else 4))
     return made
 
 
@@ -165,26 +166,26 @@ def pause_in_data(broken):
 
 @case(BusRule.WRITE_PAGE_END)
 def data_past_the_page(broken):
-    return programmed(column=572, count=6 if broken else 4)
+    return programmed(column=572, raw=piece(6 if broken else 4))
 
 
 @case(BusRule.WRITE_PAGE_END)
 def more_data_past_the_page(broken):
     made = erased()
     made.bus.load(1, 0, 0)
-    made.bus.load_more(572, 6 if broken else 4)
+    made.bus.load_more(572, piece(6 if broken else 4))
     made.bus.end(Opcode.PROGRAM_CONFIRM)
     return made
 
 
 @case(BusRule.WRITE_PAGE_END)
 def byte_past_the_page_at_one_transfer_a_clock(broken):
-    return loaded(phases=1, column=572, count=6 if broken else 4)
+    return loaded(phases=1, column=572, raw=piece(6 if broken else 4))
 
 
 @case(BusRule.T_CH)
 def chip_enable_after_data(broken):
-    made = scene(replace(WHOLE, t_ch_ps=100_000))
+    made = scene(replace(FULL, t_ch_ps=100_000))
     bus = made.bus
     bus.load(1, 0, 0)
     bus.until(bus.last_write + 10 - broken)
@@ -202,7 +203,7 @@ def chip_enable_before_data(broken):
     bus.deselect()
     bus.tick(20)
     bus.tick(4 - broken, ce_n=0b01)
-    bus.data(8)
+    bus.data_in(EIGHT)
     return made
 
 

@@ -1,132 +1,17 @@
-"""Waveforms of all operations for the bus checker: a driver, and dies that are busy when told."""
+"""Scenes of all operations for the bus checker, with dies that are busy when told."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from rtl.contract.nand_part import ExtendedTimes, cycles
+from rtl.contract.nand_part import cycles
 from rtl.contract.onfi import Opcode, StatusBit, row_address, split_row
-from tests.scenarios.onfi_bus import PART, PERIOD_PS, OnfiBus
+from tests.scenarios.onfi_bus import PERIOD_PS
 from tests.scenarios.onfi_die import DieModel
+from tests.scenarios.onfi_operations import FULL, OperationBus
 from tests.scenarios.onfi_scene import CONTENT, WAYS, Scene
-
-TIMES = ExtendedTimes(
-    t_adl_ps=145_000,
-    t_wpre_ps=15_000,
-    t_wpst_ps=25_000,
-    t_prog_ps=900_000,
-    t_bers_ps=2_000_000,
-    t_cbsy_ps=90_000,
-    t_rcbsy_ps=80_000,
-    t_dbsy_ps=70_000,
-    t_feat_ps=60_000,
-    t_rst_ps=500_000,
-)
-WHOLE = replace(PART, extended=TIMES)
-"""Two LUNs of three blocks of four pages; every time is no multiple of a clock."""
-PLANES = replace(WHOLE, blocks_per_lun=4, planes=2)
-"""Rows 0 to 3 and 8 to 11 are of plane 0."""
-ONE_LUN = replace(WHOLE, luns=1)
 
 ADDRESSES = {0x00: 5, 0x05: 5, 0x06: 5, 0x80: 5, 0x85: 2, 0x60: 3, 0x78: 3}
 ADDRESSES |= dict.fromkeys((0x90, 0xEC, 0xEE, 0xEF), 1)
 CONFIRMS = {0x30, 0x31, 0x32, 0x3F, 0x10, 0x11, 0x15, 0xD0, 0xD1}
-
-
-class CheckedBus(OnfiBus):
-    """As :class:`OnfiBus`, with data to a die and all operations; returns edges as that does."""
-
-    def __init__(self, part=WHOLE, **sizes):
-        super().__init__(part, **sizes)
-        strobe = {"dqs_o": 0, "dqs_oe": 0}
-        self.pins |= strobe
-        self.clocks = [clock | strobe for clock in self.clocks]
-        self.last_write = -1000
-        """Clock of the last edge of the last data to a die."""
-
-    def limit(self, name):
-        times = self.part if hasattr(self.part, f"t_{name}_ps") else self.part.extended
-        return cycles(getattr(times, f"t_{name}_ps"), PERIOD_PS)
-
-    def page(self, lun, row, column=0):
-        """The five address cycles of a page."""
-        return self.address(column | row_address(self.part, lun, row) << 16, 5)
-
-    def end(self, opcode):
-        """A last command cycle, then CE# high."""
-        confirm = self.command(opcode)
-        self.deselect()
-        return confirm
-
-    def alone(self, way, opcode):
-        """A command without addresses."""
-        self.begin(way)
-        return self.end(opcode)
-
-    def sense(self, way, lun, row, confirm=Opcode.READ_CONFIRM):
-        """00h, five addresses, 30h, 31h or 32h."""
-        self.begin(way)
-        self.command(Opcode.READ)
-        self.page(lun, row)
-        return self.end(confirm)
-
-    def data(self, count, *, gap=None, wpre=None, wpst=None):
-        """Data to a die, ``gap`` clocks (tADL) after the last address cycle."""
-        self.until(self.rise + (self.limit("adl") if gap is None else gap))
-        self.tick(self.limit("wpre") if wpre is None else wpre, dqs_oe=1)
-        for index in range(count // self.phases):
-            level = 0b01 if self.phases == 2 else 1 - index % 2
-            self.tick(dqs_o=level, dq_oe=1, dq_o=0x5A + index)
-        self.last_write = self.edge - 1
-        self.pins.update(dqs_o=0, dq_oe=0, dq_o=0)
-        self.tick(self.limit("wpst") if wpst is None else wpst)
-        self.pins.update(dqs_oe=0)
-
-    def load(self, way, lun, row, column=0, count=8, **times):
-        """80h, five addresses, data; leaves CE# low."""
-        self.begin(way)
-        self.command(Opcode.PROGRAM)
-        self.page(lun, row, column)
-        self.data(count, **times)
-
-    def load_more(self, column, count=8, **times):
-        """85h, two addresses, data; leaves CE# low."""
-        self.command(Opcode.CHANGE_WRITE_COLUMN)
-        self.address(column, 2)
-        self.data(count, **{"gap": self.limit("ccs")} | times)
-
-    def program(self, way, lun, row, confirm=Opcode.PROGRAM_CONFIRM, **load):
-        self.load(way, lun, row, **load)
-        return self.end(confirm)
-
-    def erase(self, way, lun, row, confirm=Opcode.BLOCK_ERASE_CONFIRM):
-        """60h, three addresses, D0h or D1h."""
-        self.begin(way)
-        self.command(Opcode.BLOCK_ERASE)
-        self.address(row_address(self.part, lun, row), 3)
-        return self.end(confirm)
-
-    def ask(self, way, opcode, address=0):
-        """90h, ECh or EEh with its address; returns the edge of that."""
-        self.begin(way)
-        self.command(opcode)
-        rise = self.address(address, 1)
-        self.deselect()
-        return rise
-
-    def set_feature(self, way, count=4, **times):
-        """EFh, an address, data; returns the edge at which the data is complete."""
-        self.begin(way)
-        self.command(Opcode.SET_FEATURES)
-        self.address(0x10, 1)
-        self.data(count, **times)
-        self.deselect()
-        return self.last_write + self.limit("wpst")
-
-    def output(self, way, count, *, cs=None):
-        """A burst without a choice; returns its first clock."""
-        self.deselect()
-        self.until(self.last_data + self.limit("rhw"))
-        self.tick(self.limit("cs") if cs is None else cs, ce_n=self._none & ~(1 << way))
-        return self.burst(count)
 
 
 class BusyDie(DieModel):
@@ -231,13 +116,13 @@ class CheckedScene(Scene):
 
     def read(self, way, lun, row, confirm=Opcode.READ_CONFIRM):
         """Read a page, and wait."""
-        self.wait(self.bus.sense(way, lun, row, confirm), way, lun)
+        self.wait(self.bus.sense(way, lun, row, confirm=confirm), way, lun)
 
     def erase(self, way, lun, row, confirm=Opcode.BLOCK_ERASE_CONFIRM):
         self.wait(self.bus.erase(way, lun, row, confirm), way, lun)
 
-    def program(self, way, lun, row, confirm=Opcode.PROGRAM_CONFIRM, **load):
-        self.wait(self.bus.program(way, lun, row, confirm, **load), way, lun)
+    def program(self, way, lun, row, confirm=Opcode.PROGRAM_CONFIRM):
+        self.wait(self.bus.program(way, lun, row, confirm=confirm), way, lun)
 
     def rest(self, way, lun):
         """Let the array come to rest, and a status byte say so."""
@@ -254,11 +139,11 @@ class CheckedScene(Scene):
         self.wait(self.bus.end(opcode), way, lun)
 
 
-def scene(part=WHOLE, **sizes):
-    return CheckedScene(CheckedBus(part, **sizes))
+def scene(part=FULL, **sizes):
+    return CheckedScene(OperationBus(part, **sizes))
 
 
-def erased(part=WHOLE, lun=0, **sizes):
+def erased(part=FULL, lun=0, **sizes):
     """A scene in which the block of row 0 of LUN ``lun`` of way 1 has been erased."""
     made = scene(part, **sizes)
     made.erase(1, lun, 0)
