@@ -111,7 +111,9 @@ def test_the_cases_are_all_combinations():
         ({"length_bytes": 18_050}, "length must be an even number of bytes up to 18048, not 18050"),
         ({"length_bytes": 3}, "length must be an even number of bytes up to 18048, not 3"),
         ({"transfer_rate": 333_000_000}, "rate of 333 MT/s: clock must have a period of an even"),
-        ({"transfer_rate": 0}, "rate must be from 1 to 1000000000000 transfers a second, not 0"),
+        # 400 MT/s is mode 7, the last one.
+        ({"transfer_rate": 0}, "rate must be from 1 to 400000000 transfers a second, as the modes"),
+        ({"transfer_rate": 400_000_002}, "of NV-DDR2 make them, not 400000002"),
     ],
 )
 def test_cases_that_cannot_be_are_refused(changes, message):

@@ -11,11 +11,14 @@ from cosim.config.platform import MAX_CHANNELS, MAX_LUNS, MAX_WAYS, Constant, Ss
 from cosim.engines.design import Design
 from cosim.engines.device import FlashArray, device_design
 from cosim.errors import UserError
+from rtl.contract.bus_times import Interface
+from rtl.contract.onfi_modes import MODES
 from rtl.nand.monitored_unit import MONITOR_MODULE, emit_monitored_channel
 
 __all__ = ["FlashChannelCase"]
 
-MOST_RATE = 10**12
+MOST_RATE = 2 * 10**12 // min(mode.t_rc_ps for mode in MODES[Interface.NV_DDR2])
+"""Transfers a second of the fastest mode: two in a period of RE#."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +62,8 @@ class FlashChannelCase:
             )
         if not 1 <= self.transfer_rate <= MOST_RATE:
             raise UserError(
-                f"rate must be from 1 to {MOST_RATE} transfers a second, not {self.transfer_rate}"
+                f"rate must be from 1 to {MOST_RATE} transfers a second, as the modes of NV-DDR2 "
+                f"make them, not {self.transfer_rate}"
             )
         try:
             _ = self.array
