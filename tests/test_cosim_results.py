@@ -189,6 +189,20 @@ def test_files_hold_what_the_summary_says(tmp_path, loaded):
     assert page.count("http") == 0
 
 
+def test_the_page_explains_the_parts_that_occur(tmp_path, loaded):
+    run = example_run()
+    log, batch = chain([("flash.ch0", "flash.ecc", 3, 0, 0, "")])
+    decoded = replace(run.systems[1], spans=log, batches=(batch,))
+    pages = []
+    for name, systems in (("without", run.systems), ("with", (run.systems[0], decoded))):
+        with RunFolder(tmp_path / name) as folder:
+            write_run(folder.partial, loaded, replace(run, systems=systems))
+        pages.append((tmp_path / name / "index.html").read_text())
+    assert ["</span>flash: ECC" in page for page in pages] == [False, True]
+    assert all("</span>flash: sensing" in page for page in pages)
+    assert ["</span>gather unit" in page for page in pages] == [True, False]
+
+
 def test_names_are_escaped_in_the_page(tmp_path, loaded):
     run = example_run()
     odd = replace(run.systems[0], assumed_costs={"<b>": "because <script>"})

@@ -7,7 +7,7 @@ from typing import Any
 
 from cosim.config.load import LoadedConfig
 from cosim.config.platform import constants
-from cosim.report.stages import FAMILIES, family_of
+from cosim.report.stages import FAMILIES, by_family, family_of, in_order
 from cosim.report.table import duration, ratio_sentence, size
 
 __all__ = ["render_page"]
@@ -47,7 +47,7 @@ def render_page(
         f'<img alt="Latency of each mini-batch by stage" src="data:image/png;base64,{image}">',
         "<h2>What the stages mean</h2>",
         f"<p>{STAGES}</p>",
-        _families(),
+        _families(summary),
         "<h2>Stages in full</h2>",
         _stages(summary),
         "<h2>Bytes moved</h2>",
@@ -90,13 +90,19 @@ def _latencies(summary: Mapping[str, Any]) -> str:
     return _table(["system", *(f"batch {number}" for number in range(count))], rows, 1)
 
 
-def _families() -> str:
+def _families(summary: Mapping[str, Any]) -> str:
+    found = (
+        family
+        for system in summary["systems"].values()
+        for batch in system["batches"]
+        for family in by_family(batch["stages_ps"])
+    )
     rows = [
         [
             f'<span class="key" style="background:{family.colour}"></span>{escape(family.title)}',
             escape(family.meaning),
         ]
-        for family in FAMILIES
+        for family in in_order(found)
     ]
     return _table(["part of a bar", "meaning"], rows)
 
