@@ -6,14 +6,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType, TracebackType
-from typing import Annotated, Any, Literal, Self
+from types import FrameType
+from typing import Annotated, Literal
 
-import rich.progress
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from cosim.bench.commands import bench_app
 from cosim.config.load import (
     LoadedConfig,
     default_platforms,
@@ -29,6 +29,7 @@ from cosim.conservation import BytesLost
 from cosim.engines.leash import end_with_parent
 from cosim.engines.run import SimulationFailed
 from cosim.errors import UserError
+from cosim.progress_bar import ProgressBar
 from cosim.report.table import latency_table, ratio_sentence
 from cosim.results import SubgraphsDiffer
 from host.errors import InputError
@@ -41,9 +42,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-bench_app = typer.Typer(
-    help="How fast the simulation is, and the simulated flash.", no_args_is_help=True
-)
 graph_app = typer.Typer(help="Graph files.", no_args_is_help=True)
 trace_app = typer.Typer(help="Trace files.", no_args_is_help=True)
 app.add_typer(bench_app, name="bench")
@@ -55,52 +53,6 @@ Simulator = Annotated[
     Literal["verilator", "icarus"] | None,
     typer.Option(help="Who simulates the RTL; else the configuration's."),
 ]
-JsonFile = Annotated[Path | None, typer.Option("--json", help="Also write the figures here.")]
-
-
-class ProgressBar:
-    """A bar on a terminal, lines elsewhere; both on the error stream."""
-
-    def __init__(self) -> None:
-        self._console = Console(stderr=True)
-        self._bar = rich.progress.Progress(
-            rich.progress.TextColumn("{task.description}"),
-            rich.progress.BarColumn(),
-            rich.progress.TaskProgressColumn(),
-            rich.progress.TimeElapsedColumn(),
-            rich.progress.TextColumn("{task.fields[where]}"),
-            console=self._console,
-            transient=True,
-            disable=not self._console.is_terminal,
-        )
-        self._task: rich.progress.TaskID | None = None
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._bar.stop()
-
-    def begin(self, what: str, total: int | None = None) -> None:
-        if not self._console.is_terminal:
-            self._console.print(f"{what} ...", highlight=False)
-        if self._task is not None:
-            self._bar.remove_task(self._task)
-        self._task = self._bar.add_task(what, total=total, where="")
-
-    def advance(self, units: int = 1) -> None:
-        if self._task is not None:
-            self._bar.advance(self._task, units)
-
-    def tell(self, where: str) -> None:
-        if self._task is not None:
-            self._bar.update(self._task, where=where)
 
 
 @app.callback()
@@ -219,73 +171,6 @@ def verilog(
         typer.echo(path)
 
 
-@bench_app.command("frame")
-def bench_frame(
-    engine: Literal["verilator", "icarus"] = "verilator",
-    json_file: JsonFile = None,
-    decoder: Annotated[
-        Literal["absent", "present"] | None,
-        typer.Option(help="Of the flash channels; else the platform's."),
-    ] = None,
-) -> None:
-    """Flash pages per second of wall time through kernel and VPI, saturated and one by one."""
-    from cosim.bench.frame import bench_frame as bench
-
-    figures: dict[str, Any] = bench(engine=engine, json_path=json_file, decoder=decoder)
-    for name, value in figures.items():
-        typer.echo(f"{name}: {value}")
-
-
-@bench_app.command("flash-channel")
-def bench_flash_channel(
-    engine: Literal["verilator", "icarus"] = "verilator",
-    json_file: JsonFile = None,
-    plot: Annotated[Path | None, typer.Option(help="Also draw the bus time (PNG).")] = None,
-    docs: Annotated[
-        Path | None, typer.Option(help="Page whose tables to bring up to date.")
-    ] = None,
-    platform: Annotated[str, typer.Option(help="SSD platform.")] = "cosmos_plus",
-    channels: Annotated[str | None, typer.Option(help="As 1,8; else one, and all.")] = None,
-    ways: Annotated[int | None, typer.Option(help="Of each channel; else the platform's.")] = None,
-    luns: Annotated[str, typer.Option(help="LUNs a way; several are polled.")] = "1,2",
-    lengths: Annotated[str | None, typer.Option(help="Bytes of a page to read.")] = None,
-    rates: Annotated[str | None, typer.Option(help="MT/s; else the platform's, and twice.")] = None,
-    pages: Annotated[int, typer.Option(help="Measured, of each channel.")] = 128,
-    warm_up: Annotated[int, typer.Option(help="Pages of each channel before them.")] = 32,
-    drain: Annotated[
-        str | None, typer.Option(help="From a page's arrival until its slot is free; else none.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Of rows and contents.")] = 1,
-) -> None:
-    """Saturated page reads in simulated time: pages/s, and what each clock of the bus is for."""
-    from cosim.bench.flash_channel import cases
-    from cosim.bench.flash_channel_command import run
-
-    rates_mts = _integers("--rates", rates)
-    chosen = cases(
-        platform,
-        channels=_integers("--channels", channels),
-        ways=ways,
-        luns=_integers("--luns", luns) or (),
-        lengths=_integers("--lengths", lengths),
-        rates=None if rates_mts is None else [10**6 * rate for rate in rates_mts],
-    )
-    with ProgressBar() as progress:
-        table = run(
-            chosen,
-            json_path=json_file,
-            plot=plot,
-            docs=docs,
-            drain=drain,
-            tell=progress.begin,
-            engine=engine,
-            pages=pages,
-            warm_up_pages=warm_up,
-            seed=seed,
-        )
-    typer.echo(table, nl=False)
-
-
 @graph_app.command("info")
 def graph_info(
     file: Path, direction: Annotated[Literal["out", "in", "both"], typer.Option()] = "out"
@@ -357,15 +242,6 @@ def _print_constants(name: str, device: Device) -> None:
     console.print(table)
     for tag, meaning in device.sources.items():
         console.print(f"{tag}: {meaning}", highlight=False)
-
-
-def _integers(option: str, text: str | None) -> list[int] | None:
-    if text is None:
-        return None
-    try:
-        return [int(number) for number in text.split(",")]
-    except ValueError:
-        raise UserError(f"{option} must be numbers separated by commas, not {text!r}") from None
 
 
 def _emit(text: str, out: Path | None) -> None:

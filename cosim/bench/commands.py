@@ -1,0 +1,93 @@
+"""The commands ``csd-cosim bench``."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from cosim.errors import UserError
+from cosim.progress_bar import ProgressBar
+
+__all__ = ["bench_app"]
+
+bench_app = typer.Typer(
+    help="How fast the simulation is, and the simulated flash.", no_args_is_help=True
+)
+
+JsonFile = Annotated[Path | None, typer.Option("--json", help="Also write the figures here.")]
+
+
+@bench_app.command("frame")
+def bench_frame(
+    engine: Literal["verilator", "icarus"] = "verilator",
+    json_file: JsonFile = None,
+    decoder: Annotated[
+        Literal["absent", "present"] | None,
+        typer.Option(help="Of the flash channels; else the platform's."),
+    ] = None,
+) -> None:
+    """Flash pages per second of wall time through kernel and VPI, saturated and one by one."""
+    from cosim.bench.frame import bench_frame as bench
+
+    figures: dict[str, Any] = bench(engine=engine, json_path=json_file, decoder=decoder)
+    for name, value in figures.items():
+        typer.echo(f"{name}: {value}")
+
+
+@bench_app.command("flash-channel")
+def bench_flash_channel(
+    engine: Literal["verilator", "icarus"] = "verilator",
+    json_file: JsonFile = None,
+    plot: Annotated[Path | None, typer.Option(help="Also draw the bus time (PNG).")] = None,
+    docs: Annotated[
+        Path | None, typer.Option(help="Page whose tables to bring up to date.")
+    ] = None,
+    platform: Annotated[str, typer.Option(help="SSD platform.")] = "cosmos_plus",
+    channels: Annotated[str | None, typer.Option(help="As 1,8; else one, and all.")] = None,
+    ways: Annotated[int | None, typer.Option(help="Of each channel; else the platform's.")] = None,
+    luns: Annotated[str, typer.Option(help="LUNs a way; several are polled.")] = "1,2",
+    lengths: Annotated[str | None, typer.Option(help="Bytes of a page to read.")] = None,
+    rates: Annotated[str | None, typer.Option(help="MT/s; else the platform's, and twice.")] = None,
+    pages: Annotated[int, typer.Option(help="Measured, of each channel.")] = 128,
+    warm_up: Annotated[int, typer.Option(help="Pages of each channel before them.")] = 32,
+    drain: Annotated[
+        str | None, typer.Option(help="From a page's arrival until its slot is free; else none.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of rows and contents.")] = 1,
+) -> None:
+    """Saturated page reads in simulated time: pages/s, and what each clock of the bus is for."""
+    from cosim.bench.flash_channel import cases
+    from cosim.bench.flash_channel_command import run
+
+    rates_mts = _integers("--rates", rates)
+    chosen = cases(
+        platform,
+        channels=_integers("--channels", channels),
+        ways=ways,
+        luns=_integers("--luns", luns) or (),
+        lengths=_integers("--lengths", lengths),
+        rates=None if rates_mts is None else [10**6 * rate for rate in rates_mts],
+    )
+    with ProgressBar() as progress:
+        table = run(
+            chosen,
+            json_path=json_file,
+            plot=plot,
+            docs=docs,
+            drain=drain,
+            tell=progress.begin,
+            engine=engine,
+            pages=pages,
+            warm_up_pages=warm_up,
+            seed=seed,
+        )
+    typer.echo(table, nl=False)
+
+
+def _integers(option: str, text: str | None) -> list[int] | None:
+    if text is None:
+        return None
+    try:
+        return [int(number) for number in text.split(",")]
+    except ValueError:
+        raise UserError(f"{option} must be numbers separated by commas, not {text!r}") from None
