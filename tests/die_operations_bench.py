@@ -9,6 +9,7 @@ from rtl.contract.nand_part import cycles
 from rtl.nand.die import NandDie
 from tests.scenarios.onfi_bus import PERIOD_PS
 from tests.scenarios.onfi_die_operations import Begin, OperatedDieModel
+from tests.scenarios.onfi_kernel import BUSY, Kernel
 
 OUTPUTS = ("oe", "dqs_i", "dq_i", "rb_n")
 WAY = 1
@@ -155,3 +156,26 @@ class OperationPlay:
         first = start + self.bus.limit("rpre") + cycles(self.part.t_dqsre_ps, PERIOD_PS)
         clocks = self.pins[first : first + count // self.bus.phases]
         return b"".join(clock["dq_i"].to_bytes(self.bus.phases, "little") for clock in clocks)
+
+
+def ready_after(bus, confirm, more=0):
+    """Wait until the kernel's answer, and tRR."""
+    bus.until(confirm + bus.limit("wb") + BUSY + bus.limit("rr") + more)
+
+
+def out(bus, lun, row, column, count, opcode=0x06):
+    """06h, a burst; returns its start."""
+    confirm = bus.choose(WAY, lun, row, column, opcode)
+    bus.until(confirm + bus.limit("ccs"))
+    return bus.burst(count)
+
+
+def played(bus, kernel=None, tail=20, **arguments):
+    """The waveform on die and model, checked; ``tail`` clocks of nothing behind it."""
+    bus.tick(tail)
+    return OperationPlay(bus, kernel or Kernel(bus.part), **arguments).check()
+
+
+def operations(play):
+    """What the die began: (LUN, operation, row, register)."""
+    return [(begin.lun, begin.operation, begin.row, begin.register) for begin in play.begins]

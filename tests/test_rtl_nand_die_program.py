@@ -10,7 +10,8 @@ from dataclasses import replace
 import pytest
 
 from rtl.contract.channel import ArrayOperation
-from tests.die_operations_bench import WAY, OperationPlay
+from tests.die_operations_bench import WAY, OperationPlay, operations
+from tests.die_operations_bench import played as played_for
 from tests.scenarios.onfi_bus import one_lun
 from tests.scenarios.onfi_die_operations import Begin
 from tests.scenarios.onfi_kernel import BUSY, WORK, Kernel
@@ -31,12 +32,7 @@ def in_page(*pieces):
 
 
 def played(bus, kernel=None, tail=BUSY + WORK + 20):
-    bus.tick(tail)
-    return OperationPlay(bus, kernel or Kernel(bus.part)).check()
-
-
-def operations(play):
-    return [(begin.lun, begin.operation, begin.row, begin.register) for begin in play.begins]
+    return played_for(bus, kernel, tail)
 
 
 @pytest.mark.parametrize("phases", [1, 2])
