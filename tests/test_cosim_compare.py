@@ -81,7 +81,7 @@ def refusal(write, tmp_path, monkeypatch):
 
 
 HARDWARE = [
-    ("ssd.flash.rate", "400 MT/s", "ssd.flash.rate must be 1 or 2 times the clock, not 4 times"),
+    ("ssd.flash.clock", "250 MHz", "ssd.flash.clock: nv-ddr2 mode 4 must take at least 10000 ps "),
     (
         "ssd.flash.landing_slots",
         300,

@@ -167,12 +167,59 @@ BAD = [
         ),
     ),
     (
-        ('ssd.nand.t_r: "25 us"', 'ssd.flash.rate: "300 MT/s"'),
-        PLACED + "ssd.flash.rate must be 1 or 2 times the clock, not 3 times",
+        ('ssd.nand.t_r: "25 us"', 'ssd.flash.clock: "250 MHz"'),
+        (
+            PLACED + "ssd.flash.clock: nv-ddr2 mode 4 must take at least 10000 ps for two "
+            "transfers, not what a clock of 4000 ps makes of 1 or 2 or 4 transfers a clock"
+        ),
     ),
     (
-        ('ssd.nand.t_r: "25 us"', 'ssd.flash.rate: "400 MT/s"'),
-        PLACED + "ssd.flash.rate must be 1 or 2 times the clock, not 4 times",
+        ('ssd.nand.t_r: "25 us"', "ssd.flash.mode: 5"),
+        (
+            PLACED + "ssd.flash.mode: Timing mode of nv-ddr2 must be one of the part's, "
+            "0, 1, 2, 3, 4, not 5"
+        ),
+    ),
+    (
+        ('ssd.nand.t_r: "25 us"', "ssd.flash.interface: nv-ddr"),
+        (
+            PLACED + "ssd.flash.interface must be one of hynix-mlc-slc-mode's, sdr, nv-ddr2, "
+            "not nv-ddr"
+        ),
+    ),
+    (
+        ('ssd.nand.t_r: "25 us"', "ssd.flash.interface: nv"),
+        PLACED + "ssd.flash.interface must be 'sdr', 'nv-ddr' or 'nv-ddr2', not 'nv'",
+    ),
+    (
+        ('ssd.nand.t_r: "25 us"', 'ssd.nand.t_rc: "60 ns"'),
+        (
+            "ssd.flash.mode: nv-ddr2 mode 4 must take at least 60000 ps for two transfers, "
+            "not what a clock of 10000 ps makes of 1 or 2 or 4 transfers a clock"
+        ),
+    ),
+    (
+        ('ssd.nand.t_r: "25 us"', "ssd.nand.t_prog: 1 ms"),
+        PLACED + "ssd.nand.t_prog is not a constant: nand has no 't_prog'; did you mean 't_r",
+    ),
+    (
+        ('ssd.nand.t_r: "25 us"', "ssd.flash.ways: 9"),
+        PLACED + "ssd.flash.ways must be at most chip_enables, not 9 > 8",
+    ),
+    (
+        ('ssd.nand.t_r: "25 us"', "ssd.flash.part: hynix"),
+        (
+            PLACED + "ssd.flash.part must be the name of a NAND part or a .yaml file, not 'hynix'; "
+            "known are "
+        ),
+    ),
+    (
+        ('ssd.nand.t_r: "25 us"', "ssd.flash.part: none.yaml"),
+        "none.yaml: file must exist, and does not",
+    ),
+    (
+        ('ssd.nand.t_r: "25 us"', "ssd.flash.part: tiny"),
+        "ssd.flash.ways must be at most chip_enables, not 8 > 4",
     ),
     (
         ('ssd.nand.t_r: "25 us"', 'ssd.page_format.lba: "1 KiB"'),
@@ -195,7 +242,10 @@ BAD = [
     ),
     (
         overriding("ssd.flash.clock", '"300 MHz"'),
-        PLACED + "ssd.flash.clock: rate must be 1 or 2 times the clock, not 0.666667 times",
+        (
+            PLACED + "ssd.flash.clock must have a period of an even number of ps, "
+            "not that of 300 MHz (3333.333 ps)"
+        ),
     ),
     (
         overriding("ssd.flash.striping", "channel way"),
@@ -295,8 +345,7 @@ def test_a_pipe_or_folder_is_no_configuration(tmp_path, monkeypatch):
 
 def test_a_contradiction_within_a_platform_file_has_its_line(write_config, tmp_path):
     text = (ROOT / "cosim/platforms/cosmos_plus.yaml").read_text()
-    (tmp_path / "my.yaml").write_text(text.replace('value: "11 ns"', 'value: "20 ns"'))
-    line = next(n for n, row in enumerate(text.splitlines(), 1) if "t_wc:" in row)
+    (tmp_path / "my.yaml").write_text(text.replace("ways: {value: 8", "ways: {value: 16"))
+    line = next(n for n, row in enumerate(text.splitlines(), 1) if "ways:" in row)
     found = refusal(write_config(("systems:", "platforms: {ssd: my.yaml}\nsystems:")))
-    rule = "must be at least t_wp + t_wh, not 25000 < 20000 + 20000"
-    assert found == f"my.yaml:{line}: ssd.nand.t_wc {rule}"
+    assert found == f"my.yaml:{line}: ssd.flash.ways must be at most chip_enables, not 16 > 8"

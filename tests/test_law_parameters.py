@@ -35,7 +35,8 @@ CHANGES = {
     "ssd.nand.luns": (FIRMWARE, 1),
     "ssd.flash.channels": (FIRMWARE, 2),
     "ssd.flash.ways": (FIRMWARE, 1),
-    "ssd.flash.rate": (CALM_FIRMWARE, "100 MT/s"),
+    "ssd.flash.part": (FIRMWARE, "ull-3us"),
+    "ssd.flash.mode": (CALM_FIRMWARE, 2),
     "ssd.flash.clock": (CALM_FIRMWARE, "200 MHz"),
     "ssd.flash.landing_slots": (FIRMWARE, 1),
     "ssd.flash.decoder": (CALM_FIRMWARE, "present"),
@@ -102,11 +103,19 @@ LIMITS = {
     "ssd.nand.spare": ("256 B", "must hold 1386 bytes of codewords"),
     "ssd.nand.pages_per_block": (1, "must fit the flash array"),
     "ssd.nand.blocks_per_lun": (1, "must fit the flash array"),
+    "ssd.nand.chip_enables": (1, "ways must be at most chip_enables, not 2 > 1"),
 }
 """Constants that only bound what is accepted: a value that is too small, and the refusal."""
 
 TESTED_ALONE = {
-    "ssd.firmware.list_pages": "bounds commands of several hundred KB; tests.test_firmware_sampling"
+    "ssd.firmware.list_pages": (
+        "bounds commands of several hundred KB; tests.test_firmware_sampling"
+    ),
+    "ssd.flash.interface": "one value is possible yet; tests.test_cosim_config_bad",
+    "ssd.flash.operations": (
+        "bounds what a channel is asked for, beyond the reads of these systems; "
+        "tests.test_rtl_nand_controller, tests.test_rtl_nand_controller_operations"
+    ),
 }
 
 SYSTEM_KEYS = {

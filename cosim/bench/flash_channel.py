@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from cosim.bench.flash_channel_case import FlashChannelCase
-from cosim.config.build import page_layout
+from cosim.config.build import bus_rate, page_layout
 from cosim.config.load import load_platform
 from cosim.config.platform import SsdPlatform
 from cosim.engines.build import build
@@ -69,7 +69,7 @@ def cases(
     ssd = load_platform(platform)
     if not isinstance(ssd, SsdPlatform):
         raise UserError(f"platform must be that of an SSD, not {platform!r}")
-    rate, layout = ssd.flash.rate.value, page_layout(ssd)
+    rate, layout = bus_rate(ssd), page_layout(ssd)
     return [
         FlashChannelCase(
             platform=platform,

@@ -55,15 +55,15 @@ class FlashChannelCase:
             value = getattr(self, name)
             if not 1 <= value <= most:
                 raise UserError(f"{name} must be from 1 to {most}, not {value}")
-        raw_bytes = page_layout(self.ssd).raw_bytes
-        if self.length_bytes % 2 or not 2 <= self.length_bytes <= raw_bytes:
-            raise UserError(
-                f"length must be an even number of bytes up to {raw_bytes}, not {self.length_bytes}"
-            )
         if not 1 <= self.transfer_rate <= MOST_RATE:
             raise UserError(
                 f"rate must be from 1 to {MOST_RATE} transfers a second, as the modes of NV-DDR2 "
                 f"make them, not {self.transfer_rate}"
+            )
+        raw_bytes = page_layout(self.ssd).raw_bytes
+        if self.length_bytes % 2 or not 2 <= self.length_bytes <= raw_bytes:
+            raise UserError(
+                f"length must be an even number of bytes up to {raw_bytes}, not {self.length_bytes}"
             )
         try:
             _ = self.array
@@ -83,14 +83,15 @@ class FlashChannelCase:
         """The platform with the case's values in it."""
         ssd: SsdPlatform = load_platform(self.platform)
         clock = self.transfer_rate // bus_phases(ssd)
-        flash = {
-            "channels": self.channels,
-            "ways": self.ways,
-            "rate": clock * bus_phases(ssd),
-            "clock": clock,
+        flash = {"channels": self.channels, "ways": self.ways, "clock": clock}
+        # A part that has a transfer in each phase of this clock, and no more.
+        nand = {
+            "luns": self.luns,
+            "chip_enables": max(self.ways, ssd.nand.chip_enables.value),
+            "t_rc": 2 * 10**12 // self.transfer_rate,
         }
         return ssd.model_copy(
-            update={"nand": _with(ssd.nand, luns=self.luns), "flash": _with(ssd.flash, **flash)}
+            update={"nand": _with(ssd.nand, **nand), "flash": _with(ssd.flash, **flash)}
         )
 
     @property

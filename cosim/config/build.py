@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from cosim.config.explain import naming
+from cosim.config.flash_build import bus_phases, bus_rate, check_flash, nand_part, period_ps
 from cosim.config.model import Platforms, System
 from cosim.config.platform import (
     CardLink,
@@ -16,7 +17,6 @@ from cosim.config.platform import (
     ReadLink,
     SsdPlatform,
 )
-from cosim.config.quantities import FREQUENCY, format_quantity
 from cosim.config.yaml_source import YamlSource
 from cosim.links import LinkParameters, WireParameters
 from firmware_model.parameters import (
@@ -32,14 +32,13 @@ from host.ns_config import Placement
 from host.window import WindowLayout
 from rtl.contract.bch import BchCode
 from rtl.contract.dram import DramTimes
-from rtl.contract.nand_part import NandPart
-from rtl.contract.onfi import COLUMN_CYCLES, ROW_CYCLES, row_bits
 from rtl.contract.page import PageLayout
 from rtl.contract.striping import Striping
 
 __all__ = [
     "bch_code",
     "bus_phases",
+    "bus_rate",
     "card_wires",
     "check_platforms",
     "decoder_code",
@@ -55,56 +54,6 @@ __all__ = [
     "striping",
     "wire_parameters",
 ]
-
-
-def period_ps(clock: int) -> int:
-    """Period of a clock of ``clock`` hertz.
-
-    Raises
-    ------
-    ValueError
-        If it is not an even number of picoseconds: clock edges lie on even times.
-    """
-    period, rest = divmod(10**12, clock)
-    if rest or period % 2:
-        raise ValueError(
-            "clock must have a period of an even number of ps, not that of "
-            f"{format_quantity(FREQUENCY, clock)} ({10**12 / clock:.3f} ps)"
-        )
-    return period
-
-
-def bus_phases(ssd: SsdPlatform) -> int:
-    """Transfers of the flash bus in one clock of its controller.
-
-    Raises
-    ------
-    ValueError
-        If they are not 1 or 2: no die drives more bytes in a clock.
-    """
-    rate, clock = ssd.flash.rate.value, ssd.flash.clock.value
-    if rate not in (clock, 2 * clock):
-        raise ValueError(f"rate must be 1 or 2 times the clock, not {rate / clock:g} times")
-    return rate // clock
-
-
-def nand_part(ssd: SsdPlatform, name: str = "nand") -> NandPart:
-    """Geometry and times of the SSD's flash."""
-    nand = ssd.nand
-    times = {
-        f"{key}_ps": getattr(nand, key).value
-        for key in type(nand).model_fields
-        if key.startswith(("t_", "poll_"))
-    }
-    return NandPart(
-        name=name,
-        page_bytes=nand.page.value,
-        spare_bytes=nand.spare.value,
-        pages_per_block=nand.pages_per_block.value,
-        blocks_per_lun=nand.blocks_per_lun.value,
-        luns=nand.luns.value,
-        **times,
-    )
 
 
 def bch_code(ssd: SsdPlatform) -> BchCode:
@@ -294,15 +243,10 @@ def check_platforms(
 
 
 def _check_ssd(ssd: SsdPlatform, systems: tuple[System, ...], source: YamlSource | None) -> None:
-    with naming("ssd", source, "flash"):
-        bus_phases(ssd)
-    with naming("ssd", source, "flash.clock"):
-        period_ps(ssd.flash.clock.value)
+    check_flash(ssd, source)
     for name, core in ssd.firmware.cores.items():
         with naming("ssd", source, f"firmware.cores.{name}"):
             _core(name, core)
-    with naming("ssd", source, "nand"):
-        _check_addresses(nand_part(ssd))
     with naming("ssd", source, "flash"):
         striping(ssd)
     with naming("ssd", source, "page_format"):
@@ -319,21 +263,6 @@ def _check_ssd(ssd: SsdPlatform, systems: tuple[System, ...], source: YamlSource
         for system in systems:
             # The page buffer's share is of a graph that is not known here; any one will do.
             firmware_parameters(ssd, system, 1 << 62)
-
-
-def _check_addresses(part: NandPart) -> None:
-    """Refuse a part whose pages or columns the address cycles of its bus do not reach."""
-    bits = row_bits(part) + (part.luns - 1).bit_length()
-    if bits > 8 * ROW_CYCLES:
-        raise ValueError(
-            "blocks_per_lun, pages_per_block and luns must need at most "
-            f"{8 * ROW_CYCLES} bits of a row address, not {bits}"
-        )
-    if part.raw_page_bytes > 1 << 8 * COLUMN_CYCLES:
-        raise ValueError(
-            f"page and spare must be at most {1 << 8 * COLUMN_CYCLES} bytes together, "
-            f"not {part.raw_page_bytes}"
-        )
 
 
 def _check_binding(ssd: SsdPlatform) -> None:

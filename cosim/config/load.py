@@ -9,9 +9,10 @@ from typing import Any
 import yaml
 
 from cosim.config.build import check_platforms, page_buffer_pages
+from cosim.config.flash_part import put_part
 from cosim.config.model import Config, PlatformNames, Platforms
 from cosim.config.part import Part, nearest, validate
-from cosim.config.platform import FpgaPlatform, HostPlatform, SsdPlatform
+from cosim.config.platform import PLATFORM_FOLDER, FpgaPlatform, HostPlatform, SsdPlatform
 from cosim.config.yaml_source import KeyPath, YamlSource, dotted, read_yaml
 from cosim.errors import UserError
 
@@ -28,8 +29,6 @@ __all__ = [
     "resolved_yaml",
     "unpack",
 ]
-
-PLATFORM_FOLDER = Path(__file__).parents[1] / "platforms"
 
 _MODELS: dict[str, type[Part]] = {"ssd": SsdPlatform, "fpga": FpgaPlatform, "host": HostPlatform}
 
@@ -68,7 +67,12 @@ def load_config(path: Path | str) -> LoadedConfig:
         except UserError as error:
             raise source.error(("platforms", part), str(error)) from None
         parts[part] = _read_part(file, part)
-    _override(parts, source, config.platform_overrides)
+    overrides = config.platform_overrides
+    # The constants of a part are there to be overridden once it is known which part it is.
+    chosen = {key: value for key, value in overrides.items() if key.startswith("ssd.flash.")}
+    _override(parts, source, chosen)
+    put_part(parts["ssd"], base)
+    _override(parts, source, {key: overrides[key] for key in overrides if key not in chosen})
     platforms = {part: validate(_MODELS[part], parts[part]) for part in parts}
     loaded = LoadedConfig(config, Platforms.model_construct(**platforms), source, parts)
     # A share is of a graph that is not known here; any that is large enough will do.
@@ -132,6 +136,8 @@ def load_platform(name: str) -> Any:
     part = source.values.get("part")
     if part not in _MODELS:
         raise source.error(("part",), f"must be one of {', '.join(_MODELS)}, not {part!r}")
+    if part == "ssd":
+        put_part(source)
     return validate(_MODELS[part], source)
 
 
@@ -145,7 +151,8 @@ def resolved_yaml(loaded: LoadedConfig) -> str:
     """The whole configuration with every default and every platform constant, as YAML."""
     values = loaded.config.model_dump(mode="json", exclude={"platforms", "platform_overrides"})
     values["platforms"] = {
-        part: getattr(loaded.platforms, part).model_dump(mode="json") for part in _MODELS
+        part: getattr(loaded.platforms, part).model_dump(mode="json", exclude_none=True)
+        for part in _MODELS
     }
     return yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=100)
 

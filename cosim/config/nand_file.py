@@ -9,9 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, create_model
 
 from cosim.config.explain import naming
-from cosim.config.load import PLATFORM_FOLDER
 from cosim.config.part import Items, Part, nearest, validate
-from cosim.config.platform import Constant, Device
+from cosim.config.platform import PLATFORM_FOLDER, Constant, Device
 from cosim.config.quantities import Size, Time
 from cosim.config.yaml_source import YamlSource, read_yaml
 from cosim.errors import UserError
@@ -26,6 +25,7 @@ __all__ = [
     "load_part",
     "load_part_file",
     "part_description",
+    "part_file",
     "part_names",
 ]
 
@@ -131,6 +131,24 @@ def part_names() -> list[str]:
     return sorted(path.stem for path in PART_FOLDER.glob("*.yaml"))
 
 
+def part_file(name: str, base: Path = Path()) -> Path:
+    """File of a part: one of ours by name, or a ``*.yaml`` file relative to ``base``.
+
+    Raises
+    ------
+    UserError
+        If there is none of that name.
+    """
+    if name.endswith(".yaml"):
+        return base / name
+    if name not in part_names():
+        raise UserError(
+            f"part must be the name of a NAND part or a .yaml file, not {name!r}"
+            f"{nearest(name, part_names())}"
+        )
+    return Path(os.path.relpath(PART_FOLDER / f"{name}.yaml"))
+
+
 def load_part_file(name: str, base: Path = Path()) -> tuple[NandPartFile, YamlSource]:
     """Constants of a part, one of ours by name or a ``*.yaml`` file relative to ``base``.
 
@@ -139,16 +157,7 @@ def load_part_file(name: str, base: Path = Path()) -> tuple[NandPartFile, YamlSo
     UserError
         If there is none of that name, or its file is not valid.
     """
-    if name.endswith(".yaml"):
-        file = base / name
-    elif name in part_names():
-        file = Path(os.path.relpath(PART_FOLDER / f"{name}.yaml"))
-    else:
-        raise UserError(
-            f"part must be the name of a NAND part or a .yaml file, not {name!r}"
-            f"{nearest(name, part_names())}"
-        )
-    source = read_yaml(file)
+    source = read_yaml(part_file(name, base))
     if source.values.get("part") != "nand":
         raise source.error(("part",), f"must be 'nand', not {source.values.get('part')!r}")
     return validate(NandPartFile, source), source

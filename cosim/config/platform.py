@@ -1,6 +1,7 @@
 """Platforms: the physical constants of one device, each with value, unit, source and mark."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 
 from pydantic import Field, StringConstraints, model_validator
@@ -13,10 +14,10 @@ from cosim.config.quantities import (
     Ratio,
     Size,
     Time,
-    Transfers,
 )
 
 __all__ = [
+    "PLATFORM_FOLDER",
     "CardLink",
     "Constant",
     "Device",
@@ -30,6 +31,8 @@ __all__ = [
     "SsdPlatform",
     "constants",
 ]
+
+PLATFORM_FOLDER = Path(__file__).parents[1] / "platforms"
 
 T = TypeVar("T")
 
@@ -72,13 +75,19 @@ def constants(part: Part, prefix: str = "") -> Iterator[tuple[str, Constant[Any]
 
 
 class Nand(Part):
-    """NAND part: geometry of a LUN and times; names as in ``rtl.contract.nand_part``."""
+    """NAND part in one timing mode; names as in ``rtl.contract.nand_part`` and ``nand_array``.
+
+    Nobody writes it: its constants are those of the part file that ``flash`` names.
+    """
 
     page: Constant[Size]
     spare: Constant[Size]
     pages_per_block: Constant[Positive]
     blocks_per_lun: Constant[Positive]
     luns: Constant[Annotated[int, Field(ge=1, le=MAX_LUNS)]]
+    chip_enables: Constant[Positive]
+    planes: Constant[Positive] | None = None
+    """None, as all times of programs and the like, where the flash is for plain reads."""
     t_r: Constant[Time]
     t_wc: Constant[Time]
     t_wp: Constant[Time]
@@ -92,11 +101,22 @@ class Nand(Part):
     t_whr: Constant[Time]
     t_ccs: Constant[Time]
     t_rhw: Constant[Time]
+    t_rc: Constant[Time]
     t_rpre: Constant[Time]
     t_rpst: Constant[Time]
     t_dqsre: Constant[Time]
     poll_first: Constant[Time]
     poll_period: Constant[Time]
+    t_adl: Constant[Time] | None = None
+    t_wpre: Constant[Time] | None = None
+    t_wpst: Constant[Time] | None = None
+    t_prog: Constant[Time] | None = None
+    t_bers: Constant[Time] | None = None
+    t_cbsy: Constant[Time] | None = None
+    t_rcbsy: Constant[Time] | None = None
+    t_dbsy: Constant[Time] | None = None
+    t_feat: Constant[Time] | None = None
+    t_rst: Constant[Time] | None = None
 
 
 class FlashArray(Part):
@@ -104,10 +124,16 @@ class FlashArray(Part):
 
     channels: Constant[Annotated[int, Field(ge=1, le=MAX_CHANNELS)]]
     ways: Constant[Annotated[int, Field(ge=1, le=MAX_WAYS)]]
-    rate: Constant[Transfers]
-    """Of a channel's 8-bit bus."""
+    part: Constant[Text]
+    """A part of ours by name, or a ``*.yaml`` file relative to the file that names it."""
+    interface: Constant[Literal["sdr", "nv-ddr", "nv-ddr2"]]
+    """Data interface of the bus."""
+    mode: Constant[Annotated[int, Field(ge=0)]]
+    """Timing mode; with the clock it says how many transfers a second there are."""
     clock: Constant[Frequency]
     """Of the channel controller."""
+    operations: Constant[Literal["read", "all"]]
+    """What controllers and dies are made for: plain reads, or all that a part can do."""
     landing_slots: Constant[Positive]
     """Pages that have left the dies of a channel and are not in DRAM yet."""
     decoder: Constant[Literal["absent", "present"]]

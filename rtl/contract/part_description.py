@@ -15,7 +15,7 @@ from rtl.contract.onfi_modes import onfi_mode
 __all__ = ["InterfaceSupport", "PartDescription"]
 
 _PLAIN_TIMES = (
-    *("t_wc_ps", "t_wp_ps", "t_wh_ps", "t_cs_ps", "t_ch_ps", "t_cals_ps", "t_wb_ps", "t_rr_ps"),
+    *("t_wc_ps", "t_wp_ps", "t_wh_ps", "t_cs_ps", "t_ch_ps", "t_wb_ps", "t_rr_ps"),
     *("t_whr_ps", "t_ccs_ps", "t_rhw_ps", "t_rpre_ps", "t_dqsre_ps"),
 )
 _WRITE_TIMES = ("t_adl_ps", "t_wpre_ps", "t_wpst_ps")
@@ -165,6 +165,7 @@ class PartDescription:
             luns=geometry.luns,
             planes=geometry.planes,
             t_r_ps=array.t_r_ps,
+            t_cals_ps=max(times.t_cals_ps, times.t_cas_ps),
             t_cah_ps=max(times.t_cah_ps, times.t_calh_ps),
             t_rpst_ps=times.t_dqsre_ps + timing.period_ps // timing.phases,
             poll_first_ps=self.polls.read.first_ps,

@@ -14,6 +14,7 @@ FLASH_PERIOD_PS = 10_000
 CORE_PERIOD_PS = 1_000
 DRAM_WORD_BYTES = 64
 DDR_BYTES = 2
+STATUS_BYTES = 2
 
 LOADS = {name: cost.loads for name, cost in load_costs().routines.items()}
 COUNTS = {
@@ -38,6 +39,8 @@ def bus_clocks(c, data_bytes=0):
         for key, value in c.items()
         if key.startswith("ssd.nand.")
     }
+    # RE# toggles twice in tRC, a byte at each edge; the PHY has 1, 2 or 4 of them a clock.
+    edges = max(n for n in (1, 2, 4) if n * c["ssd.nand.t_rc"] <= 2 * FLASH_PERIOD_PS)
     low = max(t["t_wp"], t["t_cals"])
     high = max(t["t_wh"], t["t_cah"], t["t_wc"] - low)
     last_high = max(high, t["t_ch"])
@@ -45,6 +48,7 @@ def bus_clocks(c, data_bytes=0):
     seven = 6 * (low + high) + low
     four = 3 * (low + high) + low
     status = select + four + max(t["t_whr"], last_high + 1) + t["t_rpre"]
+    status += -(-STATUS_BYTES // edges) - 1
     busy_until = t["t_wb"] + t["t_r"]
     poll = t["poll_first"]
     while poll + status < busy_until:
@@ -62,7 +66,7 @@ def bus_clocks(c, data_bytes=0):
             seven
             + max(t["t_ccs"], t["t_rr"] - since_select, last_high + 1)
             + t["t_rpre"]
-            + data_bytes // DDR_BYTES
+            + -(-data_bytes // edges)
             + t["t_dqsre"]
         ),
     }

@@ -1,0 +1,118 @@
+"""The flash channels of a platform: their clock, bus and part, as hardware takes them."""
+
+from dataclasses import fields, replace
+from typing import Any
+
+from cosim.config.explain import naming
+from cosim.config.platform import SsdPlatform
+from cosim.config.quantities import FREQUENCY, format_quantity
+from cosim.config.yaml_source import YamlSource
+from rtl.contract.bus_times import Interface
+from rtl.contract.interface_timing import interface_timing
+from rtl.contract.nand_part import ExtendedTimes, NandPart
+from rtl.contract.onfi import COLUMN_CYCLES, ROW_CYCLES, row_bits
+from rtl.contract.onfi_modes import onfi_mode
+
+__all__ = ["bus_phases", "bus_rate", "check_flash", "nand_part", "period_ps"]
+
+
+def period_ps(clock: int) -> int:
+    """Period of a clock of ``clock`` hertz.
+
+    Raises
+    ------
+    ValueError
+        If it is not an even number of picoseconds: clock edges lie on even times.
+    """
+    period, rest = divmod(10**12, clock)
+    if rest or period % 2:
+        raise ValueError(
+            "clock must have a period of an even number of ps, not that of "
+            f"{format_quantity(FREQUENCY, clock)} ({10**12 / clock:.3f} ps)"
+        )
+    return period
+
+
+def bus_phases(ssd: SsdPlatform) -> int:
+    """Transfers of the flash bus in one clock of its controller; see :func:`bus_rate`."""
+    return int(_bus_timing(ssd).phases)
+
+
+def bus_rate(ssd: SsdPlatform) -> int:
+    """Transfers of the flash bus in a second: the most that its mode and its clock allow.
+
+    Raises
+    ------
+    ValueError
+        If the mode cannot be made from the clock.
+    """
+    return int(_bus_timing(ssd).transfers_per_second)
+
+
+def _bus_timing(ssd: SsdPlatform) -> Any:
+    times = onfi_mode(Interface(ssd.flash.interface.value), ssd.flash.mode.value)
+    window = {"t_rc_ps": ssd.nand.t_rc.value}
+    return interface_timing(replace(times, **window), period_ps(ssd.flash.clock.value))
+
+
+def nand_part(ssd: SsdPlatform, name: str = "nand") -> NandPart:
+    """Geometry and times of the SSD's flash."""
+    nand = ssd.nand
+
+    def times(kind: type) -> dict[str, int]:
+        names = (one.name for one in fields(kind) if one.name.endswith("_ps"))
+        return {name: getattr(nand, name.removesuffix("_ps")).value for name in names}
+
+    more: dict[str, Any] = {}
+    if nand.planes is not None:
+        more = {"planes": nand.planes.value, "extended": ExtendedTimes(**times(ExtendedTimes))}
+    return NandPart(
+        name=name,
+        page_bytes=nand.page.value,
+        spare_bytes=nand.spare.value,
+        pages_per_block=nand.pages_per_block.value,
+        blocks_per_lun=nand.blocks_per_lun.value,
+        luns=nand.luns.value,
+        **times(NandPart),
+        **more,
+    )
+
+
+def check_flash(ssd: SsdPlatform, source: YamlSource | None = None) -> None:
+    """Refuse flash channels that contradict themselves.
+
+    Raises
+    ------
+    UserError
+        Saying what must hold, and where: with ``source`` by file and line, else by platform.
+    """
+    with naming("ssd", source, "flash.clock"):
+        period_ps(ssd.flash.clock.value)
+    with naming("ssd", source, "flash"):
+        bus_phases(ssd)
+    with naming("ssd", source, "nand"):
+        _check_addresses(nand_part(ssd))
+    with naming("ssd", source, "flash", "nand"):
+        _check_ways(ssd)
+
+
+def _check_ways(ssd: SsdPlatform) -> None:
+    """Refuse more ways than the module brings out chip enables to a channel."""
+    ways, enables = ssd.flash.ways.value, ssd.nand.chip_enables.value
+    if ways > enables:
+        raise ValueError(f"ways must be at most chip_enables, not {ways} > {enables}")
+
+
+def _check_addresses(part: NandPart) -> None:
+    """Refuse a part whose pages or columns the address cycles of its bus do not reach."""
+    bits = row_bits(part) + (part.luns - 1).bit_length()
+    if bits > 8 * ROW_CYCLES:
+        raise ValueError(
+            "blocks_per_lun, pages_per_block and luns must need at most "
+            f"{8 * ROW_CYCLES} bits of a row address, not {bits}"
+        )
+    if part.raw_page_bytes > 1 << 8 * COLUMN_CYCLES:
+        raise ValueError(
+            f"page and spare must be at most {1 << 8 * COLUMN_CYCLES} bytes together, "
+            f"not {part.raw_page_bytes}"
+        )
