@@ -49,6 +49,7 @@ class Command:
     column: int = 0
     length: int = 0
     slot: int = 0
+    is_raw: int = 0
 
 
 def die_output(part):
