@@ -8,7 +8,7 @@ from rtl.contract.channel import ArrayOperation
 from rtl.contract.nand_part import cycles
 from rtl.nand.die import NandDie
 from tests.scenarios.onfi_bus import PERIOD_PS
-from tests.scenarios.onfi_die_operations import Begin, OperatedDieModel
+from tests.scenarios.onfi_die_operations import FOR_ALL, Begin, OperatedDieModel
 from tests.scenarios.onfi_kernel import BUSY, Kernel
 
 OUTPUTS = ("oe", "dqs_i", "dq_i", "rb_n")
@@ -83,7 +83,7 @@ class OperationPlay:
                     model.answer(edge + delay, answer)
 
     def _page_of(self, begin):
-        is_target = begin.operation >= ArrayOperation.RESET
+        is_target = begin.operation in FOR_ALL
         number = 0 if is_target else begin.row // self.part.pages_per_block % self.part.planes
         return begin.lun, number, begin.register
 

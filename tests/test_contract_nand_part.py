@@ -4,6 +4,7 @@ from dataclasses import fields, replace
 
 import pytest
 
+from rtl.contract.nand_array import Poll, SuspendOpcodes
 from rtl.contract.nand_part import ExtendedTimes, NandPart, cycles
 from rtl.contract.onfi import Opcode, StatusBit, plane, row_address, row_bits, split_row
 
@@ -33,7 +34,8 @@ PART = NandPart(
     poll_first_ps=50_000_000,
     poll_period_ps=1_000_000,
 )
-NUMBERS = [field.name for field in fields(NandPart) if field.name not in ("name", "extended")]
+NO_NUMBERS = ("name", "extended", "program_poll", "erase_poll", "suspend")
+NUMBERS = [field.name for field in fields(NandPart) if field.name not in NO_NUMBERS]
 EXTENDED = ExtendedTimes(
     t_adl_ps=300_000,
     t_wpre_ps=15_000,
@@ -46,6 +48,16 @@ EXTENDED = ExtendedTimes(
     t_feat_ps=1_000_000,
     t_rst_ps=5_000_000,
 )
+SUSPEND = SuspendOpcodes(
+    program_suspend=0x84,
+    program_resume=0x13,
+    erase_suspend=0x61,
+    erase_resume=0xD2,
+    t_program_suspend_ps=400_000_000,
+    t_erase_suspend_ps=3_000_000_000,
+)
+POLL = Poll(first_ps=100_000, period_ps=1)
+WRITES = {"program_poll": POLL, "erase_poll": POLL, "suspend": SUSPEND}
 
 
 def test_derived_sizes():
@@ -143,6 +155,29 @@ def test_planes_share_out_the_blocks(planes):
 def test_several_planes_need_extended_times():
     with pytest.raises(ValueError, match="extended times must be given"):
         replace(PART, planes=2)
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_what_is_about_programs_and_erases_needs_extended_times(name):
+    replace(PART, extended=EXTENDED, **WRITES)
+    message = f"extended times must be given for a part with {name}, not None"
+    with pytest.raises(ValueError, match=message):
+        replace(PART, **{name: WRITES[name]})
+
+
+@pytest.mark.parametrize("name", ["program_poll", "erase_poll"])
+def test_no_first_poll_comes_before_twb(name):
+    message = f"first_ps of {name} must be at least t_wb_ps, not 99999 < 100000"
+    with pytest.raises(ValueError, match=message):
+        replace(PART, extended=EXTENDED, **{name: replace(POLL, first_ps=99_999)})
+
+
+@pytest.mark.parametrize("kind", ["program", "erase"])
+def test_a_suspend_is_no_longer_than_what_it_suspends(kind):
+    name = f"t_{kind}_suspend_ps"
+    suspend = replace(SUSPEND, **{name: getattr(SUSPEND, name) + 1})
+    with pytest.raises(ValueError, match=f"{name} must be at most t_"):
+        replace(PART, extended=EXTENDED, suspend=suspend)
 
 
 def test_the_plane_is_the_lowest_bit_of_the_block():

@@ -43,7 +43,8 @@ def test_the_constants_are_those_of_the_part_in_its_mode(write_config, platform,
     ssd = load_config(write_config(change, (OVERRIDE, line))).platforms.ssd
     part = load_part(ssd.flash.part.value)
     whole = replace(part.nand_part(part.timing(Interface.NV_DDR2, 4, 10_000)), name="nand")
-    plain = replace(whole, planes=1, extended=None)
+    reads = {"planes": 1} | dict.fromkeys(("extended", "program_poll", "erase_poll", "suspend"))
+    plain = replace(whole, **reads)
     assert nand_part(ssd) == (whole if operations == "all" else plain)
     assert ssd.nand.chip_enables.value == part.geometry.chip_enables
 

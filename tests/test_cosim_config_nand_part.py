@@ -109,7 +109,8 @@ def test_what_sources_say_of_the_parts():
 def test_the_hynix_part_in_mode_4_is_that_of_the_cosmos_platform():
     part = load_part("hynix-mlc-slc-mode")
     today = part.nand_part(part.timing(Interface.NV_DDR2, 4, 10_000))
-    read_path = replace(today, name="nand", planes=1, extended=None)
+    reads = {"planes": 1} | dict.fromkeys(("extended", "program_poll", "erase_poll", "suspend"))
+    read_path = replace(today, name="nand", **reads)
     assert read_path == nand_part(default_platforms().ssd)
 
 

@@ -9,7 +9,7 @@ import pytest
 from rtl.contract.channel import ArrayOperation
 from tests.die_operations_bench import WAY, OperationPlay
 from tests.scenarios.onfi_bus import one_lun
-from tests.scenarios.onfi_die_operations import Answer
+from tests.scenarios.onfi_die_operations import FOR_ALL, Answer
 from tests.scenarios.onfi_operations import FULL, PLANES, OperationBus
 
 CACHED = {
@@ -40,7 +40,7 @@ class RandomKernel:
                 found.append((edge - begin.edge, other))
                 edge += 1
             number_of_plane = begin.row // self._part.pages_per_block % self._part.planes
-            if begin.operation >= ArrayOperation.RESET:
+            if begin.operation in FOR_ALL:
                 number_of_plane = 0
             content = rng.randbytes(self._part.raw_page_bytes)
             answer = Answer(

@@ -8,6 +8,7 @@ from rtl.contract.onfi import plane
 from rtl.contract.operations import OPERATIONS, Finish
 from tests.nand_bench import FIELDS, UnitBench
 from tests.scenarios.nand import PERIOD_PS, page_image
+from tests.scenarios.onfi_die_operations import FOR_ALL
 
 __all__ = ["OperationUnitBench"]
 
@@ -83,7 +84,7 @@ class OperationUnitBench(UnitBench):
         way, lun, row = int(begin.way), int(begin.lun), int(begin.row)
         operation, number = ArrayOperation(begin.operation), int(begin.number)
         self.begins.append((edge, operation, way, lun, row))
-        place = 0 if operation >= ArrayOperation.RESET else plane(self.part, row)
+        place = 0 if operation in FOR_ALL else plane(self.part, row)
         register = (lun * self.part.planes + place) * 2 + int(begin.register)
         memory = self.unit.dies[way].pages[register].data
         brings = self._work(operation, (way, lun, row), lambda: self._read(ctx, memory))

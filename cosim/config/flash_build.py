@@ -9,6 +9,7 @@ from cosim.config.quantities import FREQUENCY, format_quantity
 from cosim.config.yaml_source import YamlSource
 from rtl.contract.bus_times import Interface
 from rtl.contract.interface_timing import interface_timing
+from rtl.contract.nand_array import Poll, SuspendOpcodes
 from rtl.contract.nand_part import ExtendedTimes, NandPart
 from rtl.contract.onfi import COLUMN_CYCLES, ROW_CYCLES, row_bits
 from rtl.contract.onfi_modes import onfi_mode
@@ -59,13 +60,19 @@ def nand_part(ssd: SsdPlatform, name: str = "nand") -> NandPart:
     """Geometry and times of the SSD's flash."""
     nand = ssd.nand
 
-    def times(kind: type) -> dict[str, int]:
+    def times(kind: type, prefix: str = "") -> dict[str, int]:
         names = (one.name for one in fields(kind) if one.name.endswith("_ps"))
-        return {name: getattr(nand, name.removesuffix("_ps")).value for name in names}
+        return {name: getattr(nand, prefix + name.removesuffix("_ps")).value for name in names}
 
     more: dict[str, Any] = {}
     if nand.planes is not None:
         more = {"planes": nand.planes.value, "extended": ExtendedTimes(**times(ExtendedTimes))}
+        for kind in ("program_poll", "erase_poll"):
+            more[kind] = Poll(**times(Poll, f"{kind}_"))
+        if nand.program_suspend is not None:
+            names = (one.name for one in fields(SuspendOpcodes))
+            opcodes = {name: getattr(nand, name.removesuffix("_ps")).value for name in names}
+            more["suspend"] = SuspendOpcodes(**opcodes)
     return NandPart(
         name=name,
         page_bytes=nand.page.value,

@@ -7,7 +7,13 @@ from typing import Any
 
 from cosim.config.explain import naming
 from cosim.config.flash_build import period_ps
-from cosim.config.nand_file import NandPartFile, load_part_file, part_description, part_file
+from cosim.config.nand_file import (
+    NandPartFile,
+    Suspend,
+    load_part_file,
+    part_description,
+    part_file,
+)
 from cosim.config.part import validate
 from cosim.config.platform import FREE_MARKS, Constant, FlashArray, Mark
 from cosim.config.quantities import SIZE, TIME, format_quantity
@@ -46,6 +52,9 @@ BUS_TIMES = {
 }
 """Bus times of reads, and which of an interface's each is the longest of."""
 WRITE_TIMES = {"t_adl": ("t_adl",), "t_wpre": ("t_wpre",), "t_wpst": ("t_wpst",)}
+POLLED = ("program", "erase")
+"""Work that has polls of its own, beside reads."""
+SUSPEND = tuple(Suspend.model_fields)
 PLANE_TIMES = ("array.t_plrbsy", "array.t_plpbsy", "array.t_plebsy")
 REASONS = {"t_rpst": "tDQSRE + tRC / 2"}
 """What a time is that is none of the part's, but follows from one."""
@@ -112,6 +121,11 @@ def _values(part: PartDescription, found: NandPart, times: Any) -> dict[str, Any
     """All constants that there may be, as a file would have them."""
     named = {"chip_enables": part.geometry.chip_enables, "t_rc_ps": times.t_rc_ps}
     named |= {**vars(found), **vars(found.extended)}
+    for kind in POLLED:
+        poll = getattr(found, f"{kind}_poll")
+        named |= {f"{kind}_poll_{key}": value for key, value in vars(poll).items()}
+    if found.suspend is not None:
+        named |= vars(found.suspend)
     values: dict[str, Any] = {}
     for name, value in named.items():
         if name.endswith("_ps"):
@@ -142,6 +156,11 @@ def _origins(file: NandPartFile, times: Any, *, has_all: bool) -> Iterator[tuple
         longest = max(PLANE_TIMES, key=lambda path: int(_constant(file, path).value))
         yield "t_dbsy", _own(file, longest)
         yield "t_rst", _own(file, "array.t_rst_erase")
+        for kind in POLLED:
+            for key in ("first", "period"):
+                yield f"{kind}_poll_{key}", _own(file, f"polls.{kind}.{key}")
+        for key in SUSPEND if file.suspend is not None else ():
+            yield key, _own(file, f"suspend.{key}")
 
 
 def _constant(file: NandPartFile, path: str) -> Constant[Any]:

@@ -10,7 +10,7 @@ from pydantic import Field, create_model
 
 from cosim.config.explain import naming
 from cosim.config.part import Items, Part, nearest, validate
-from cosim.config.platform import PLATFORM_FOLDER, Constant, Device
+from cosim.config.platform import PLATFORM_FOLDER, Byte, Constant, Device
 from cosim.config.quantities import Size, Time
 from cosim.config.yaml_source import YamlSource, read_yaml
 from cosim.errors import UserError
@@ -22,6 +22,7 @@ from rtl.contract.part_description import InterfaceSupport, PartDescription
 __all__ = [
     "PART_FOLDER",
     "NandPartFile",
+    "Suspend",
     "load_part",
     "load_part_file",
     "part_description",
@@ -33,7 +34,6 @@ PART_FOLDER = PLATFORM_FOLDER / "parts"
 
 Positive = Annotated[int, Field(ge=1)]
 NotNegative = Annotated[int, Field(ge=0)]
-Byte = Annotated[int, Field(ge=0, le=0xFF)]
 
 
 class Geometry(Part):

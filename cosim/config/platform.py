@@ -18,6 +18,7 @@ from cosim.config.quantities import (
 
 __all__ = [
     "PLATFORM_FOLDER",
+    "Byte",
     "CardLink",
     "Constant",
     "Device",
@@ -50,6 +51,7 @@ MAX_LUNS = 8
 
 Text = Annotated[str, StringConstraints(min_length=1)]
 Positive = Annotated[int, Field(ge=1)]
+Byte = Annotated[int, Field(ge=0, le=0xFF)]
 
 
 class Constant(Part, Generic[T]):
@@ -117,6 +119,17 @@ class Nand(Part):
     t_dbsy: Constant[Time] | None = None
     t_feat: Constant[Time] | None = None
     t_rst: Constant[Time] | None = None
+    program_poll_first: Constant[Time] | None = None
+    program_poll_period: Constant[Time] | None = None
+    erase_poll_first: Constant[Time] | None = None
+    erase_poll_period: Constant[Time] | None = None
+    program_suspend: Constant[Byte] | None = None
+    """None, as those that follow, for a part without commands to suspend, too."""
+    program_resume: Constant[Byte] | None = None
+    erase_suspend: Constant[Byte] | None = None
+    erase_resume: Constant[Byte] | None = None
+    t_program_suspend: Constant[Time] | None = None
+    t_erase_suspend: Constant[Time] | None = None
 
 
 class FlashArray(Part):

@@ -92,6 +92,12 @@ class ArrayOperation(enum.IntEnum, shape=8):
     PARAMETER_PAGE = 11
     GET_FEATURES = 12
     SET_FEATURES = 13
+    PROGRAM_SUSPEND = 14
+    """What runs in the LUN is put aside: begins with its number, and is answered by it."""
+    PROGRAM_RESUME = 15
+    """It goes on, under a number of its own."""
+    ERASE_SUSPEND = 16
+    ERASE_RESUME = 17
 
 
 class ChannelCommand(data.Struct):
@@ -198,6 +204,10 @@ class ArrayDone(data.Struct):
     ``toggle`` changes with each answer. One such 16-bit word a LUN, LUN l of way w at word
     w * luns + l of the mailbox vector. A cached operation is answered twice: first with
     ``is_cached``, which raises RDY and leaves ARDY low, and at the end of the array's work without.
+
+    A suspend is answered with ``is_cached`` by the number of what it puts aside, which has no other
+    answer then: that is held, and the LUN ready, its ARDY low, until a resume. What would be over
+    by then is answered as if there were no suspend.
     """
 
     number: 8

@@ -193,6 +193,10 @@ class Polls:
 class SuspendOpcodes:
     """Vendor commands that put a program or an erase aside for a read, and how long that takes.
 
+    Each is an opcode and the three row cycles of the page or block that is under work. Program and
+    erase are those of 10h and D0h. Once it is ready, the LUN shows ARDY low while it holds an
+    operation; if that was over before it could be put aside, ARDY is high, as always.
+
     Raises
     ------
     ValueError
@@ -222,3 +226,23 @@ class SuspendOpcodes:
                     f"{name} must be an opcode of its own, not {opcode:#04x} as {taken[opcode]}"
                 )
             taken[opcode] = name
+
+    def check(self, array):
+        """Refuse to suspend for longer than what is suspended takes.
+
+        Parameters
+        ----------
+        array : NandArrayTimes or ExtendedTimes
+
+        Raises
+        ------
+        ValueError
+            With what must hold and what was found.
+        """
+        for kind, whole in (("program", "t_prog_ps"), ("erase", "t_bers_ps")):
+            name = f"t_{kind}_suspend_ps"
+            if getattr(self, name) > getattr(array, whole):
+                raise ValueError(
+                    f"{name} must be at most {whole}, "
+                    f"not {getattr(self, name)} > {getattr(array, whole)}"
+                )

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, fields
 
+from rtl.contract.nand_array import Poll, SuspendOpcodes
+
 __all__ = ["ExtendedTimes", "NandPart", "cycles"]
 
 
@@ -49,6 +51,9 @@ class ExtendedTimes:
             value = getattr(self, field.name)
             if not isinstance(value, int) or value < 1:
                 raise ValueError(f"{field.name} must be a positive integer, not {value!r}")
+
+
+NO_NUMBERS = ("name", "extended", "program_poll", "erase_poll", "suspend")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,15 +113,21 @@ class NandPart:
     """30h to the first 78h poll, where LUNs share a ready/busy line."""
     poll_period_ps: int
     """From one poll of a LUN to the next."""
+    program_poll: Poll | None = None
+    """The same while a LUN programs; None is as it reads."""
+    erase_poll: Poll | None = None
+    """The same while it erases."""
     planes: int = 1
     """Planes of a LUN, a power of two: the lowest bits of a block's number."""
     extended: ExtendedTimes | None = None
     """None: the part is used for plain reads only."""
+    suspend: SuspendOpcodes | None = None
+    """None: programs and erases are not suspended."""
 
     def __post_init__(self):
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name not in ("name", "extended") and (not isinstance(value, int) or value < 1):
+            if field.name not in NO_NUMBERS and (not isinstance(value, int) or value < 1):
                 raise ValueError(f"{field.name} must be a positive integer, not {value!r}")
         if self.page_bytes % 2 or self.spare_bytes % 2:
             raise ValueError(
@@ -144,6 +155,21 @@ class NandPart:
             raise ValueError(
                 f"poll_first_ps must be at least t_wb_ps, not {self.poll_first_ps} < {self.t_wb_ps}"
             )
+        self._check_writes()
+
+    def _check_writes(self):
+        for name in ("program_poll", "erase_poll", "suspend"):
+            if getattr(self, name) is not None and self.extended is None:
+                raise ValueError(f"extended times must be given for a part with {name}, not None")
+        for name in ("program_poll", "erase_poll"):
+            poll = getattr(self, name)
+            if poll is not None and poll.first_ps < self.t_wb_ps:
+                raise ValueError(
+                    f"first_ps of {name} must be at least t_wb_ps, "
+                    f"not {poll.first_ps} < {self.t_wb_ps}"
+                )
+        if self.suspend is not None:
+            self.suspend.check(self.extended)
 
     @property
     def raw_page_bytes(self):

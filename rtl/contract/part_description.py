@@ -108,19 +108,8 @@ class PartDescription:
                 )
 
     def _check_suspend(self):
-        if self.suspend is None:
-            return
-        suspend, array = self.suspend, self.array
-        if suspend.t_program_suspend_ps > array.t_prog_ps:
-            raise ValueError(
-                "t_program_suspend_ps must be at most t_prog_ps, "
-                f"not {suspend.t_program_suspend_ps} > {array.t_prog_ps}"
-            )
-        if suspend.t_erase_suspend_ps > array.t_bers_ps:
-            raise ValueError(
-                "t_erase_suspend_ps must be at most t_bers_ps, "
-                f"not {suspend.t_erase_suspend_ps} > {array.t_bers_ps}"
-            )
+        if self.suspend is not None:
+            self.suspend.check(self.array)
 
     def _support(self, interface):
         for support in self.interfaces:
@@ -170,6 +159,9 @@ class PartDescription:
             t_rpst_ps=times.t_dqsre_ps + timing.period_ps // timing.phases,
             poll_first_ps=self.polls.read.first_ps,
             poll_period_ps=self.polls.read.period_ps,
+            program_poll=self.polls.program,
+            erase_poll=self.polls.erase,
+            suspend=self.suspend,
             **{name: getattr(times, name) for name in _PLAIN_TIMES},
             extended=ExtendedTimes(
                 t_dbsy_ps=max(array.t_plrbsy_ps, array.t_plpbsy_ps, array.t_plebsy_ps),
