@@ -7,18 +7,15 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.nand.correction import data_word
-from rtl.sim_memory import SimMemory
+from rtl.nand.slots import SLOT_BITS, slot_memory
 
-__all__ = ["LANDING_BITS", "Landing"]
-
-LANDING_BITS = 1024
-"""Width of a memory word: few, wide words move fast between simulator and kernel."""
+__all__ = ["Landing"]
 
 
 class Landing(wiring.Component):
     """Packs transfers into slots of whole memory words, byte b of a transfer at byte b of its slot.
 
-    The memory is the :class:`SimMemory` submodule ``memory`` (``self.storage``; in emitted Verilog
+    The memory is the ``SimMemory`` submodule ``memory`` (``self.storage``; in emitted Verilog
     ``memory.ram.mem`` below this component's instance); slot s begins at word ``s * slot_words``.
     A word is in it from the edge on at which its last byte is handed over, or the transfer's last.
 
@@ -31,7 +28,7 @@ class Landing(wiring.Component):
     phases : int
         Bytes of a stream word.
     emitted : bool
-        As in :class:`SimMemory`.
+        As in ``rtl.sim_memory.SimMemory``.
 
     Members
     -------
@@ -47,16 +44,9 @@ class Landing(wiring.Component):
     """
 
     def __init__(self, *, transfer_bytes, slots, phases=2, emitted=False):
-        if not isinstance(transfer_bytes, int) or transfer_bytes < 1:
-            raise TypeError(f"Transfer must be a positive integer of bytes, not {transfer_bytes!r}")
-        if not isinstance(slots, int) or not 1 <= slots <= 256:
-            raise ValueError(f"Slots must be an integer from 1 to 256, not {slots!r}")
         self._slots = slots
         self._word_bits = 8 * phases
-        self.slot_words = -(-8 * transfer_bytes // LANDING_BITS)
-        self.storage = SimMemory(
-            depth=max(2, slots * self.slot_words), width=LANDING_BITS, emitted=emitted
-        )
+        self.storage, self.slot_words = slot_memory(transfer_bytes, slots, emitted=emitted)
         super().__init__(
             {
                 "data": In(stream.Signature(data_word(phases, slots), always_ready=True)),
@@ -76,10 +66,10 @@ class Landing(wiring.Component):
         with m.If(freed.any() | self.take.any()):
             m.d.sync += [seen.eq(self.free), self.ready.eq((self.ready | freed) & ~self.take)]
 
-        lanes = LANDING_BITS // self._word_bits
+        lanes = SLOT_BITS // self._word_bits
         lane = Signal(range(lanes))
         index = Signal(range(max(2, self.slot_words)))
-        held = Signal(LANDING_BITS - self._word_bits)
+        held = Signal(SLOT_BITS - self._word_bits)
         is_last = self.data.payload.last
         filled = Cat(held, self.data.payload.word)
         with m.If(self.data.valid):

@@ -6,8 +6,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.nand.landing import LANDING_BITS
-from rtl.sim_memory import SimMemory
+from rtl.nand.slots import SLOT_BITS, slot_memory
 
 __all__ = ["Launch"]
 
@@ -15,7 +14,7 @@ __all__ = ["Launch"]
 class Launch(wiring.Component):
     """Hands out the bytes of a slot, from its first on, as fast as they are taken.
 
-    The memory is the :class:`SimMemory` submodule ``memory`` (``self.storage``; in emitted Verilog
+    The memory is the ``SimMemory`` submodule ``memory`` (``self.storage``; in emitted Verilog
     ``memory.ram.mem`` below this component's instance); slot s begins at word ``s * slot_words``,
     byte b of a slot is byte b of its little-endian words. While a word is handed out the next one
     is fetched, so that the stream, once valid, pauses only at the end of the slot.
@@ -29,7 +28,7 @@ class Launch(wiring.Component):
     phases : int
         Bytes of a stream word.
     emitted : bool
-        As in :class:`SimMemory`.
+        As in ``rtl.sim_memory.SimMemory``.
 
     Members
     -------
@@ -40,15 +39,8 @@ class Launch(wiring.Component):
     """
 
     def __init__(self, *, transfer_bytes, slots, phases=2, emitted=False):
-        if not isinstance(transfer_bytes, int) or transfer_bytes < 1:
-            raise TypeError(f"Transfer must be a positive integer of bytes, not {transfer_bytes!r}")
-        if not isinstance(slots, int) or not 1 <= slots <= 256:
-            raise ValueError(f"Slots must be an integer from 1 to 256, not {slots!r}")
         self._word_bits = 8 * phases
-        self.slot_words = -(-8 * transfer_bytes // LANDING_BITS)
-        self.storage = SimMemory(
-            depth=max(2, slots * self.slot_words), width=LANDING_BITS, emitted=emitted
-        )
+        self.storage, self.slot_words = slot_memory(transfer_bytes, slots, emitted=emitted)
         super().__init__(
             {
                 "start": In(1),
@@ -60,9 +52,9 @@ class Launch(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.memory = storage = self.storage
-        lanes = LANDING_BITS // self._word_bits
+        lanes = SLOT_BITS // self._word_bits
         lane = Signal(range(lanes))
-        held = Signal(LANDING_BITS)
+        held = Signal(SLOT_BITS)
         address = Signal.like(storage.read_address)
         # Words of the slot that are not fetched yet, and whether one is fetched and not yet held.
         left = Signal(range(self.slot_words + 1))
