@@ -10,7 +10,8 @@ from rtl.contract.nand_part import ExtendedTimes, cycles
 from rtl.contract.onfi import row_bits
 from rtl.nand.controller import FlashChannelController
 from rtl.nand.launch import Launch
-from tests.scenarios.nand import PERIOD_PS, TINY, page_image
+from tests.scenarios.nand import PERIOD_PS, TINY
+from tests.scenarios.nand_reads import page_image
 from tests.scenarios.onfi_target import Target
 
 __all__ = ["FULL", "FULL_TWO_LUNS", "FULL_TWO_PLANES", "Command", "ControllerBench"]

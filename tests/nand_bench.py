@@ -9,7 +9,8 @@ from rtl.contract.channel import ArrayDone, ChannelCounters, ChannelStatus
 from rtl.contract.codec import pack
 from rtl.contract.nand_part import NandPart
 from rtl.nand.unit import FlashChannelUnit
-from tests.scenarios.nand import PERIOD_PS, Feeder, page_image
+from tests.scenarios.nand import PERIOD_PS
+from tests.scenarios.nand_reads import Feeder, page_image
 
 __all__ = ["CALM", "FIELDS", "UnitBench", "completion_fields", "write_page"]
 

@@ -11,7 +11,8 @@ from rtl.contract.bus_causes import IDLE, BusCause
 from rtl.nand.bus_monitor import BusMonitor
 from rtl.nand.monitored_unit import MonitoredChannelUnit
 from tests.nand_bench import UnitBench
-from tests.scenarios.nand import TINY, TINY_TWO_LUNS, Read
+from tests.scenarios.nand import TINY, TINY_TWO_LUNS
+from tests.scenarios.nand_reads import Read
 
 # TINY at 10 ns: tWC 3 clocks, tWP 2, tCS 3, tCH 2, tWB 10, tWHR 6, tCCS 10, tRHW 10, tRPRE 2,
 # tRPST 3, tDQSRE 3, tR 200 and a bit.

@@ -18,7 +18,8 @@ from rtl.nand.die import NandDie
 from rtl.nand.landing import Landing
 from rtl.nand.timing import BusTiming
 from tests.nand_bench import completion_fields, write_page
-from tests.scenarios.nand import PERIOD_PS, TINY, TINY_TWO_LUNS, Read, bad_fields, page_image
+from tests.scenarios.nand import PERIOD_PS, TINY, TINY_TWO_LUNS
+from tests.scenarios.nand_reads import Read, bad_fields, page_image
 
 TIMING = BusTiming(TINY, PERIOD_PS)
 

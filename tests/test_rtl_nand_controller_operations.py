@@ -18,7 +18,8 @@ from tests.controller_bench import (
     Command,
     ControllerBench,
 )
-from tests.scenarios.nand import PERIOD_PS, TINY, page_image
+from tests.scenarios.nand import PERIOD_PS, TINY
+from tests.scenarios.nand_reads import page_image
 
 ROW, COLUMN = 5, 6
 DATA = random.Random(1).randbytes(304)

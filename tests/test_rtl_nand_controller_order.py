@@ -9,7 +9,8 @@ import pytest
 from rtl.contract.channel import ChannelOperation, ChannelStatus
 from rtl.nand.controller import FlashChannelController
 from tests.controller_bench import FULL, FULL_TWO_LUNS, Command, ControllerBench
-from tests.scenarios.nand import PERIOD_PS, TINY, page_image
+from tests.scenarios.nand import PERIOD_PS, TINY
+from tests.scenarios.nand_reads import page_image
 
 DATA = random.Random(1).randbytes(304)
 

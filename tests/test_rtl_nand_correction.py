@@ -12,7 +12,8 @@ from rtl.contract.channel import ChannelStatus
 from rtl.nand.correction import Correction
 from tests.nand_bench import FIELDS, UnitBench
 from tests.scenarios.bch import codewords, weights
-from tests.scenarios.nand import TINY, TINY_TWO_LUNS, Read, page_image
+from tests.scenarios.nand import TINY, TINY_TWO_LUNS
+from tests.scenarios.nand_reads import Read, page_image
 
 CODE = BchCode(m=9, t=3, chunk_bytes=44)
 SIZE = CODE.codeword_bytes

@@ -12,7 +12,8 @@ from rtl.contract.onfi import BusRule
 from rtl.nand.controller import FlashChannelController
 from rtl.nand.die import NandDie
 from tests.nand_bench import CALM, UnitBench
-from tests.scenarios.nand import PERIOD_PS, Read, page_image
+from tests.scenarios.nand import PERIOD_PS
+from tests.scenarios.nand_reads import Read, page_image
 
 pytestmark = pytest.mark.slow
 

@@ -16,7 +16,8 @@ from rtl.contract.onfi import BusRule
 from rtl.nand import burst, command_cycles, controller, lun_table, sequencer
 from tests.mutation import mutated, put_in_place
 from tests.nand_bench import CALM, UnitBench
-from tests.scenarios.nand import ChannelTwin, Read, page_image
+from tests.scenarios.nand import ChannelTwin
+from tests.scenarios.nand_reads import Read, page_image
 
 pytestmark = pytest.mark.slow
 

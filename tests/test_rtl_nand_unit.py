@@ -5,16 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tests.nand_bench import UnitBench
-from tests.scenarios.nand import (
-    TINY,
-    TINY_TWO_LUNS,
-    ChannelTwin,
-    Read,
-    bad_fields,
-    page_image,
-    random_reads,
-    saturating_reads,
-)
+from tests.scenarios.nand import TINY, TINY_TWO_LUNS, ChannelTwin
+from tests.scenarios.nand_reads import Read, bad_fields, page_image, random_reads, saturating_reads
 
 CHANNELS = {
     "one die": (TINY, 1),
