@@ -1,19 +1,16 @@
 """The Verilog of the decoder in HDL simulators, against the reference."""
 
 import json
-import os
 
 import numpy as np
 import pytest
-from cocotb_tools.runner import get_runner
 
-from cosim.engines.tools import verilator_root
 from rtl.contract.bch import BchCode
 from rtl.emit import emit_component
 from tests.bch_bench import DecoderPins, expected, stream_words
+from tests.hdl_bench import find_tools, run_module
 from tests.scenarios.bch import codewords, weights
 
-BUILD = {"verilator": ["-Wno-fatal", "-Wno-lint", "-fno-table"], "icarus": ["-g2012"]}
 MAKE_FLAGS = "-- CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1 OPT_SLOW=-O0"
 TOP = "bch_decoder"
 
@@ -21,12 +18,7 @@ TOP = "bch_decoder"
 @pytest.fixture
 def decode(simulator, waves, tmp_path, monkeypatch):
     """Emit, build and run a decoder: transfers in, (transfers, verdicts, counts, edges) out."""
-    if simulator == "verilator":
-        root = verilator_root()
-        monkeypatch.setenv("VERILATOR_ROOT", str(root))
-        monkeypatch.setenv("PATH", f"{root / 'bin'}{os.pathsep}{os.environ['PATH']}")
-        monkeypatch.setenv("MAKEFLAGS", MAKE_FLAGS)
-        monkeypatch.delenv("OPT", raising=False)
+    find_tools(simulator, monkeypatch, MAKE_FLAGS)
 
     def run(code, transfers, phases):
         pins = DecoderPins(code, phases)
@@ -39,30 +31,16 @@ def decode(simulator, waves, tmp_path, monkeypatch):
         words += [[0, 0, 0, 0]] * (latency + 1)
         sent, told = tmp_path / "words.json", tmp_path / "told.json"
         sent.write_text(json.dumps(words))
-        runner = get_runner(simulator)
-        runner.build(
-            sources=[tmp_path / f"{TOP}.v"],
-            hdl_toplevel=TOP,
-            build_dir=tmp_path / "build",
-            build_args=BUILD[simulator],
-            timescale=("1ps", "1ps"),
+        run_module(
+            simulator,
+            [tmp_path / f"{TOP}.v"],
+            TOP,
+            "tests.benches.bch_decoder",
+            tmp_path,
             waves=waves,
-            log_file=tmp_path / "build.log",
+            more=["-fno-table"] if simulator == "verilator" else [],
+            environment={"BCH_WORDS": str(sent), "BCH_TOLD": str(told)},
         )
-        log = tmp_path / "test.log"
-        try:
-            runner.test(
-                hdl_toplevel=TOP,
-                test_module="tests.benches.bch_decoder",
-                build_dir=tmp_path / "build",
-                test_dir=tmp_path,
-                results_xml=str(tmp_path / "results.xml"),
-                waves=waves,
-                log_file=log,
-                extra_env={"BCH_WORDS": str(sent), "BCH_TOLD": str(told)},
-            )
-        except SystemExit:
-            pytest.fail(log.read_text(), pytrace=False)
         return read(json.loads(told.read_text()), code, transfers, phases, latency)
 
     return run

@@ -1,32 +1,22 @@
 """The Verilog of the gather unit: the core judged by cocotbext-axi, the whole against Amaranth."""
 
 import json
-import os
 import re
 
 import pytest
-from cocotb_tools.runner import get_runner
 
 from cosim.bench.run import cocotb_tests
 from cosim.engines.build import MAKE_FLAGS
-from cosim.engines.tools import verilator_root
 from rtl.emit_gather import CORE_MODULE, GATHER_MODULE, emit_gather, emit_gather_core
+from tests.hdl_bench import find_tools, run_module
 from tests.scenarios.dram import DDR4
 from tests.scenarios.gather_unit import UNIT, story
 from tests.test_rtl_gather_unit import play
 
-BUILD = {"verilator": ["-Wno-fatal", "-Wno-lint"], "icarus": ["-g2012"]}
-
 
 @pytest.fixture
 def tool_path(simulator, monkeypatch):
-    """Environment in which the cocotb runner finds the simulator."""
-    if simulator == "verilator":
-        root = verilator_root()
-        monkeypatch.setenv("VERILATOR_ROOT", str(root))
-        monkeypatch.setenv("PATH", f"{root / 'bin'}{os.pathsep}{os.environ['PATH']}")
-        monkeypatch.setenv("MAKEFLAGS", MAKE_FLAGS)
-        monkeypatch.delenv("OPT", raising=False)
+    find_tools(simulator, monkeypatch, MAKE_FLAGS)
 
 
 @pytest.fixture
@@ -34,31 +24,15 @@ def run_bench(simulator, waves, tmp_path, tool_path):
     """Build sources and run a cocotb module on them; returns the log."""
 
     def run(sources, toplevel, bench, **environment):
-        runner = get_runner(simulator)
-        runner.build(
-            sources=sources,
-            hdl_toplevel=toplevel,
-            build_dir=tmp_path / "build",
-            build_args=BUILD[simulator],
-            timescale=("1ps", "1ps"),
+        return run_module(
+            simulator,
+            sources,
+            toplevel,
+            f"tests.benches.{bench}",
+            tmp_path,
             waves=waves,
-            log_file=tmp_path / "build.log",
+            environment={"COCOTB_RANDOM_SEED": "1", **environment},
         )
-        log = tmp_path / "test.log"
-        try:
-            runner.test(
-                hdl_toplevel=toplevel,
-                test_module=f"tests.benches.{bench}",
-                build_dir=tmp_path / "build",
-                test_dir=tmp_path,
-                results_xml=str(tmp_path / "results.xml"),
-                waves=waves,
-                log_file=log,
-                extra_env={"COCOTB_RANDOM_SEED": "1", **environment},
-            )
-        except SystemExit:
-            pytest.fail(log.read_text(), pytrace=False)
-        return log.read_text()
 
     return run
 

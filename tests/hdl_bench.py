@@ -1,0 +1,55 @@
+"""Plain cocotb modules on Verilog, for units that need no kernel."""
+
+import os
+
+import pytest
+from cocotb_tools.runner import get_runner
+
+from cosim.engines.tools import verilator_root
+
+ARGUMENTS = {"verilator": ["-Wno-fatal", "-Wno-lint"], "icarus": ["-g2012"]}
+
+
+def find_tools(simulator, monkeypatch, make_flags):
+    """Set the environment in which the cocotb runner finds the simulator."""
+    if simulator != "verilator":
+        return
+    root = verilator_root()
+    monkeypatch.setenv("VERILATOR_ROOT", str(root))
+    monkeypatch.setenv("PATH", f"{root / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("MAKEFLAGS", make_flags)
+    monkeypatch.delenv("OPT", raising=False)
+
+
+def run_module(
+    simulator, sources, toplevel, module, folder, *, waves=False, more=(), environment=None
+):
+    """Build sources in ``folder`` and run a cocotb module on them; returns the log.
+
+    ``more`` are further arguments of the build. A test that fails fails here, with the log.
+    """
+    runner = get_runner(simulator)
+    runner.build(
+        sources=sources,
+        hdl_toplevel=toplevel,
+        build_dir=folder / "build",
+        build_args=[*ARGUMENTS[simulator], *more],
+        timescale=("1ps", "1ps"),
+        waves=waves,
+        log_file=folder / "build.log",
+    )
+    log = folder / "test.log"
+    try:
+        runner.test(
+            hdl_toplevel=toplevel,
+            test_module=module,
+            build_dir=folder / "build",
+            test_dir=folder,
+            results_xml=str(folder / "results.xml"),
+            waves=waves,
+            log_file=log,
+            extra_env=environment,
+        )
+    except SystemExit:
+        pytest.fail(log.read_text(), pytrace=False)
+    return log.read_text()
