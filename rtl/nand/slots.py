@@ -1,3 +1,5 @@
+# amaranth: UnusedElaboratable=no
+# (A memory is made in constructors, which must refuse what they refuse.)
 """The memory of transfers between a channel and the kernel; simulation only."""
 
 from rtl.sim_memory import SimMemory
