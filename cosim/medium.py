@@ -1,7 +1,8 @@
 """What the flash cells hold: page images with data, metadata, real parity and fill.
 
 Extents of logical pages are loaded in no simulated time; nothing but their table is kept. The image
-of a page is built when a die senses it, and the last few are kept.
+of a page is built when a die senses it, and the last few are kept. Pages that dies have programmed
+are kept as they came over the bus, until their block is erased.
 """
 
 from bisect import bisect_right
@@ -12,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.programmed import ProgrammedBlocks
 from rtl.contract.bch import BchCode
 from rtl.contract.codec import byte_size, pack
 from rtl.contract.nand_part import NandPart
@@ -100,11 +102,13 @@ class FlashMedium:
         Where each logical page lies.
     cached_pages : int
         Page images kept, least recently sensed dropped first.
+    programs_per_page : int
+        How often a page may be programmed after an erase: see :class:`ProgrammedBlocks`.
 
     Raises
     ------
     ValueError
-        If the four do not describe the same pages, or ``cached_pages`` is not positive.
+        If the four do not describe the same pages, or a number is not positive.
     """
 
     def __init__(
@@ -115,6 +119,7 @@ class FlashMedium:
         striping: Striping,
         *,
         cached_pages: int = 64,
+        programs_per_page: int = 1,
     ) -> None:
         for name, found, needed in (
             ("layout.page_bytes", layout.page_bytes, part.page_bytes),
@@ -143,6 +148,10 @@ class FlashMedium:
         self._extents: list[_Extent] = []
         self._written = 0
         self._flipped: dict[int, set[int]] = {}
+        self._blocks = ProgrammedBlocks(part, programs_per_page=programs_per_page)
+        self._pages_per_block: int = part.pages_per_block
+        self._failing_pages: set[int] = set()
+        self._failing_blocks: set[int] = set()
 
     def load_extent(self, first_page: int, source: ContentSource) -> int:
         """Fill logical pages from ``first_page`` on with ``source``; returns how many.
@@ -152,8 +161,11 @@ class FlashMedium:
         Raises
         ------
         ValueError
-            If the source is empty, the array ends before it does, or a page is written already.
+            If the source is empty, the array ends before it does, a page is written already, or
+            anything was programmed or erased before.
         """
+        if len(self._blocks):
+            raise ValueError("An extent must be loaded before anything is programmed or erased")
         pages = -(-source.length_bytes // self._layout.page_bytes)
         if pages < 1:
             raise ValueError("An extent must hold at least one byte, not 0")
@@ -183,40 +195,119 @@ class FlashMedium:
         Raises
         ------
         UnwrittenPage
-            If no extent covers the page.
+            If no extent covers the page, and its block was not erased nor the page programmed.
         ValueError
             If the array has no such page.
         """
-        page, extent = self._find(PhysicalPage(channel, way, lun, row))
-        self.sensed += 1
-        image = self._images.pop(page, None)
+        place = PhysicalPage(channel, way, lun, row)
+        page: int = self.striping.logical(*place)
+        image = self._blocks.find(place)
         if image is None:
-            image = self._build(page, extent)
-        self._images[page] = image
-        if len(self._images) > self._cached_pages:
-            self._images.popitem(last=False)
+            image = self._loaded_image(place, page)
+        self.sensed += 1
         return self._with_faults(page, image)
 
+    def program(self, channel: int, way: int, lun: int, row: int, image: bytes) -> bool:
+        """Store a page as it came to the die; returns whether the cells took it.
+
+        Raises
+        ------
+        BadProgram
+            If the page cannot be programmed now: see :class:`ProgrammedBlocks`.
+        ValueError
+            If the array has no such page, or the image is of another size.
+        """
+        if len(image) != self._layout.raw_bytes:
+            raise ValueError(f"Image must be {self._layout.raw_bytes} bytes, not {len(image)}")
+        place = PhysicalPage(channel, way, lun, row)
+        page: int = self.striping.logical(*place)
+        is_done = page not in self._failing_pages
+        self._blocks.program(place, image if is_done else None, self._is_loaded)
+        self._flipped.pop(page, None)
+        return is_done
+
+    def erase(self, channel: int, way: int, lun: int, row: int) -> bool:
+        """Erase the block of ``row``; returns whether that was done.
+
+        Raises
+        ------
+        ValueError
+            If the array has no such page.
+        """
+        first = self._first_page(channel, way, lun, row)
+        is_done = first not in self._failing_blocks
+        self._erase(channel, way, lun, row, is_done)
+        return is_done
+
+    def spoil_page(self, channel: int, way: int, lun: int, row: int) -> None:
+        """A program of the page was cut off: noise is read from it."""
+        self._blocks.program(PhysicalPage(channel, way, lun, row), None, self._is_loaded)
+
+    def spoil_block(self, channel: int, way: int, lun: int, row: int) -> None:
+        """An erase of the block of ``row`` was cut off: noise is read from all of it."""
+        self._erase(channel, way, lun, row, False)
+
+    def fail_programs(self, channel: int, way: int, lun: int, row: int) -> None:
+        """Let all programs of a page fail from now on."""
+        self._failing_pages.add(self.striping.logical(channel, way, lun, row))
+
+    def fail_erases(self, channel: int, way: int, lun: int, row: int) -> None:
+        """Let all erases of the block of ``row`` fail from now on."""
+        self._failing_blocks.add(self._first_page(channel, way, lun, row))
+
     def flip_bit(self, channel: int, way: int, lun: int, row: int, bit: int) -> None:
-        """Make one cell of a written page read wrong; a second call heals it.
+        """Make one cell of a written page read wrong; a second call heals it, and so does an erase.
 
         Bit ``bit`` is bit ``bit mod 8`` (0 the lowest) of the byte at column ``bit div 8``.
         """
         bits = 8 * self._layout.raw_bytes
         if not 0 <= bit < bits:
             raise ValueError(f"bit must be in 0 to {bits - 1}, not {bit}")
-        page, _ = self._find(PhysicalPage(channel, way, lun, row))
+        place = PhysicalPage(channel, way, lun, row)
+        page: int = self.striping.logical(*place)
+        if self._blocks.find(place) is None:
+            self._find(place, page)
         self._flipped.setdefault(page, set()).symmetric_difference_update({bit})
 
-    def _find(self, place: PhysicalPage) -> tuple[int, _Extent]:
-        page: int = self.striping.logical(*place)
+    def _first_page(self, channel: int, way: int, lun: int, row: int) -> int:
+        """Logical page of the first page of a row's block: the block's name here."""
+        first: int = self.striping.logical(channel, way, lun, row - row % self._pages_per_block)
+        return first
+
+    def _erase(self, channel: int, way: int, lun: int, row: int, is_done: bool) -> None:
+        self._blocks.erase(PhysicalPage(channel, way, lun, row), is_done=is_done)
+        if self._flipped:
+            first = row - row % self._pages_per_block
+            for other in range(first, first + self._pages_per_block):
+                self._flipped.pop(self.striping.logical(channel, way, lun, other), None)
+
+    def _is_loaded(self, place: PhysicalPage) -> bool:
+        return self._extent(self.striping.logical(*place)) is not None
+
+    def _extent(self, page: int) -> _Extent | None:
         index = bisect_right(self._extents, page, key=lambda extent: extent.first_page) - 1
         if index < 0 or page >= self._extents[index].first_page + self._extents[index].pages:
+            return None
+        return self._extents[index]
+
+    def _find(self, place: PhysicalPage, page: int) -> _Extent:
+        extent = self._extent(page)
+        if extent is None:
             raise UnwrittenPage(
                 f"Flash page at channel {place.channel}, way {place.way}, LUN {place.lun}, "
                 f"row {place.row} must be written before it is read"
             )
-        return page, self._extents[index]
+        return extent
+
+    def _loaded_image(self, place: PhysicalPage, page: int) -> bytes:
+        extent = self._find(place, page)
+        image = self._images.pop(page, None)
+        if image is None:
+            image = self._build(page, extent)
+        self._images[page] = image
+        if len(self._images) > self._cached_pages:
+            self._images.popitem(last=False)
+        return image
 
     def _build(self, page: int, extent: _Extent) -> bytes:
         layout = self._layout

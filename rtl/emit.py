@@ -31,15 +31,15 @@ def emit_component(path, component, name):
     Path(path).write_text(text, encoding="ascii")
 
 
-def emit_channel(folder, part, *, period_ps, ways, phases=2, slots=2, code=None):
+def emit_channel(folder, part, **arguments):
     """Write a flash channel to ``folder`` and return the paths of all Verilog files it needs.
+
+    ``arguments`` are those of :class:`FlashChannelUnit`.
 
     ``flash_channel_unit.v`` is :class:`FlashChannelUnit` and holds instances of ``nand_die.v``;
     the storage of both is ``sim_ram.v``, which is part of the package.
     """
-    unit = FlashChannelUnit(
-        part, period_ps=period_ps, ways=ways, phases=phases, slots=slots, code=code, emitted=True
-    )
+    unit = FlashChannelUnit(part, **arguments, emitted=True)
     die_path = Path(folder) / f"{DIE_MODULE}.v"
     unit_path = Path(folder) / f"{CHANNEL_MODULE}.v"
     emit_component(die_path, unit.die, DIE_MODULE)

@@ -2,118 +2,19 @@
 
 import pytest
 
-from cosim.bench.frame import flash_array
-from cosim.config.build import page_layout
-from cosim.config.load import load_platform
-from cosim.kernel import BOOT_PS, Kernel
-from cosim.lockstep import Report
+from cosim.kernel import BOOT_PS
 from cosim.spans import critical_path, stage_totals
-from cosim.units.channel import ChannelPort
 from cosim.units.violation import ProtocolViolation
-from rtl.contract.channel import ChannelCommand, ChannelEvent, ChannelStatus
-from rtl.contract.codec import pack, unpack
+from rtl.contract.channel import ChannelCommand, ChannelStatus
+from rtl.contract.codec import unpack
+from tests.hand_channel import LAYOUT, PERIOD_PS, PLAIN, HandChannel
 
-ARRAY = flash_array("tiny")
-PERIOD_PS = ARRAY.period_ps
-LAYOUT = page_layout(load_platform("tiny"))
-T_R_PS = ARRAY.part.t_r_ps
-
-
-class Box:
-    def __init__(self):
-        self.value = 0
-        self.history = []
-
-    def set(self, value):
-        self.value = value
-        self.history.append(value)
-
-    def flip(self, bit=0):
-        self.set(self.value ^ (1 << bit))
-
-
-class Memory:
-    word_bytes = 128
-
-    def __init__(self):
-        self.data = {}
-
-    def read(self, first, length):
-        return self.data[first][:length]
-
-    def write(self, first, data):
-        self.data[first] = data
-
-
-class HandEngine:
-    """Mailboxes and memories without any RTL."""
-
-    def __init__(self):
-        self.boxes = {}
-        self.memories = {}
-
-    def mailbox(self, unit, name):
-        return self.boxes.setdefault((unit, name), Box())
-
-    def memory(self, unit, path):
-        return self.memories.setdefault((unit, path), Memory())
-
-
-class HandLockStep:
-    """Makes writes at once and delivers what the test says."""
-
-    def __init__(self):
-        self.kernel = Kernel()
-        self.writes = []
-
-    def attach(self, units, deliver, waiting):
-        self.deliver = deliver
-        self.waiting = waiting
-
-    def post(self, write):
-        self.writes.append(int(self.kernel.env.now))
-        write()
-
-
-class PlainMedium:
-    def sense(self, channel, way, lun, row):
-        return bytes([channel, way, lun, row]) * (ARRAY.part.raw_page_bytes // 4)
+T_R_PS = PLAIN.t_r_ps
 
 
 @pytest.fixture
 def bench():
-    return make_bench()
-
-
-def make_bench(**options):
-    class Bench:
-        def __init__(self):
-            self.engine = HandEngine()
-            self.lockstep = HandLockStep()
-            self.kernel = self.lockstep.kernel
-            self.port = ChannelPort(
-                self.lockstep,
-                self.engine,
-                PlainMedium(),
-                ARRAY.part,
-                LAYOUT,
-                units=[4, 5],
-                ways=2,
-                slots=2,
-                period_ps=PERIOD_PS,
-                **options,
-            )
-
-        def read(self, channel=0, way=1, lun=0, row=3, column=0, length=128):
-            cause = self.kernel.origin("test", "test.start")
-            return self.port.read(channel, way, lun, row, column, length, cause, request=9)
-
-        def event(self, unit, edge, **fields):
-            word = int.from_bytes(pack(ChannelEvent, **fields), "little")
-            self.kernel.env.run(edge * PERIOD_PS)
-            self.lockstep.deliver(Report(unit, edge * PERIOD_PS, word))
-
-    return Bench()
+    return HandChannel()
 
 
 COMPLETION = {
@@ -215,7 +116,7 @@ def test_the_spans_of_a_read_own_all_of_its_time(bench):
 
 
 def test_the_latency_of_a_decoder_is_a_span():
-    bench = make_bench(has_decoder=True)
+    bench = HandChannel(has_decoder=True)
     value = finish(bench, bench.read(), received=440)
     stages = stage_totals(critical_path(bench.kernel.spans, value.cause, BOOT_PS))
     assert stages["flash.ecc"] == (470 - 440) * PERIOD_PS
@@ -284,7 +185,7 @@ def test_a_wait_for_a_landing_slot_names_the_release(bench):
 
 def test_a_slot_is_not_free_while_its_data_is_in_the_decoder():
     """One slot is held until edge 500, the other one's data is in the decoder until 600."""
-    bench = make_bench(has_decoder=True)
+    bench = HandChannel(has_decoder=True)
     reads = [bench.read(way=way) for way in (0, 1)] + [bench.read(way=1, lun=1)]
     memory = bench.engine.memory(4, "landing.memory.ram.mem")
     memory.data |= {0: bytes(128), 20: bytes(128)}

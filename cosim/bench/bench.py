@@ -11,6 +11,7 @@ from cosim.lockstep import LockStep
 from cosim.medium import FlashMedium
 from cosim.units.channel import ChannelPort
 from cosim.units.gather import GatherPort
+from rtl.contract.nand_array import NandArrayTimes
 
 __all__ = ["Bench"]
 
@@ -28,6 +29,8 @@ class Bench:
             bench.medium.load_extent(0, IdArray(ids, 8))
             read = bench.flash.read(0, 0, 0, 0, 0, 554, bench.kernel.origin("test", "start"))
             page = await bench.run(read)
+
+    ``times`` and ``parameter_page`` are those of :class:`ChannelPort`.
 
     Attributes
     ----------
@@ -50,6 +53,8 @@ class Bench:
         *,
         stop_clocks: bool = True,
         cached_pages: int = 64,
+        times: NandArrayTimes | None = None,
+        parameter_page: bytes = b"",
     ) -> None:
         units = [f"ch{channel}" for channel in range(flash.channels)]
         layout = page_layout(ssd)
@@ -72,6 +77,8 @@ class Bench:
             slots=flash.slots,
             period_ps=flash.period_ps,
             has_decoder=flash.code is not None,
+            times=times,
+            parameter_page=parameter_page,
         )
         self.gather: GatherPort | None = None
         if card is not None:

@@ -23,7 +23,7 @@ class FlashArray:
     """Shape of a device's flash.
 
     ``phases``: transfers of the bus in one clock. ``code``: that of the channels' ECC decoders, if
-    they have any.
+    they have any. ``identity``: what the dies answer to Read ID.
     """
 
     part: NandPart
@@ -33,6 +33,7 @@ class FlashArray:
     period_ps: int
     phases: int = 2
     code: BchCode | None = None
+    identity: bytes = b""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +60,7 @@ def device_design(flash: FlashArray, card: GatherCard | None = None) -> Design:
             phases=flash.phases,
             slots=flash.slots,
             code=flash.code,
+            identity=flash.identity,
         )
         if card is not None:
             parameters = {field.name: getattr(card, field.name) for field in fields(card)}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from cosim.lockstep import LockStep, Report
-from cosim.units.channel import UnitEngine
+from cosim.units.channel_state import UnitEngine
 from cosim.units.fields import FieldReader
 from cosim.units.handover import HandOver
 from cosim.units.violation import ProtocolViolation

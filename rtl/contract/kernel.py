@@ -13,6 +13,7 @@ __all__ = [
     "Cause",
     "DevicePort",
     "FlashPort",
+    "FlashResult",
     "FpgaPort",
     "HostMemory",
     "HostPort",
@@ -99,14 +100,26 @@ class Kernel(Protocol):
         """Record a span of no length and no cause, now: the start of everything that follows."""
 
 
-class PageRead(NamedTuple):
-    """A finished flash read: ``data`` as it came over the bus, parity included."""
+class FlashResult(NamedTuple):
+    """A finished flash command.
+
+    ``data`` is what came over the bus, parity included; ``slot`` the landing slot that it lies in,
+    to be given back, or -1 if nothing came. ``status`` is a ``ChannelStatus``, ``nand_status`` the
+    last status byte read for the command (0 if there was none), ``failed`` counts codewords that
+    could not be corrected, at most 255.
+    """
 
     data: bytes
     status: int
     corrected: int
     slot: int
     cause: Cause
+    nand_status: int = 0
+    failed: int = 0
+
+
+PageRead = FlashResult
+"""The result of a read."""
 
 
 class FlashPort(Protocol):
@@ -116,7 +129,7 @@ class FlashPort(Protocol):
     ways: int
     luns: int
     slots: int
-    """Landing slots of a channel."""
+    """Landing slots of a channel, and launch slots."""
 
     def read(
         self,
@@ -132,8 +145,34 @@ class FlashPort(Protocol):
     ) -> Any:
         """Hand a read over now; the SimPy event returned has a :class:`PageRead` as its value.
 
+        As :meth:`submit`, with ``ChannelOperation.READ``.
+        """
+
+    def submit(
+        self,
+        channel: int,
+        operation: int,
+        way: int,
+        lun: int,
+        cause: Cause,
+        *,
+        row: int = 0,
+        column: int = 0,
+        length: int = 0,
+        data: bytes = b"",
+        is_raw: bool = False,
+        request: int = 0,
+    ) -> Any:
+        """Hand a command over; the SimPy event returned has a :class:`FlashResult` as its value.
+
+        ``operation`` is a ``ChannelOperation``; ``row`` is also where those with one cycle of
+        address take it from. ``data`` is what goes to the die, of operations that send some: it
+        waits in a launch slot, and where none is free the command waits for one, and those of its
+        LUN behind it. ``length`` counts the bytes that are to come from the die.
+
         At most ``COMMANDS_PER_LUN`` of ``rtl.contract.channel`` may be outstanding for a LUN;
-        :exc:`RuntimeError` otherwise. ``cause.at_ps`` is now.
+        :exc:`RuntimeError` otherwise. ``cause.at_ps`` is now. :exc:`ValueError` if the operation
+        needs data and there is none, takes none and there is some, or it does not fit a slot.
         """
 
     def free(self, channel: int, slot: int, cause: Cause) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 
 from rtl.contract.onfi import COLUMN_CYCLES, ROW_CYCLES
 
-__all__ = ["NandArrayTimes", "NandGeometry", "Poll", "Polls", "SuspendOpcodes"]
+__all__ = ["NandArrayTimes", "NandGeometry", "Poll", "Polls", "SuspendOpcodes", "array_times"]
 
 ONFI_OPCODES = bytes.fromhex(
     "00 05 06 10 11 15 30 31 32 35 3f 60 70 78 80 81 85 90 d0 d1 e0 e1 e2 ec ed ee ef fa fc ff"
@@ -159,6 +159,32 @@ class NandArrayTimes:
                     f"{part} must be at most {whole}, "
                     f"not {getattr(self, part)} > {getattr(self, whole)}"
                 )
+
+
+def array_times(part):
+    """Array times of a :class:`rtl.contract.nand_part.NandPart`.
+
+    It has one busy time for all plane commands and one for all resets, and none for a feature that
+    changes the data interface. Those that a part of plain reads lacks are its tR.
+
+    Raises
+    ------
+    ValueError
+        If they contradict each other.
+    """
+    extended, t_r_ps = part.extended, part.t_r_ps
+    if extended is None:
+        return NandArrayTimes(**{field.name: t_r_ps for field in fields(NandArrayTimes)})
+    planes = dict.fromkeys(("t_plrbsy_ps", "t_plpbsy_ps", "t_plebsy_ps"), extended.t_dbsy_ps)
+    resets = ("t_rst_ready_ps", "t_rst_read_ps", "t_rst_program_ps", "t_rst_erase_ps")
+    same = ("t_prog_ps", "t_bers_ps", "t_rcbsy_ps", "t_cbsy_ps", "t_feat_ps")
+    return NandArrayTimes(
+        t_r_ps=t_r_ps,
+        t_itc_ps=extended.t_feat_ps,
+        **planes,
+        **dict.fromkeys(resets, extended.t_rst_ps),
+        **{name: getattr(extended, name) for name in same},
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -142,8 +142,11 @@ class NandDie(wiring.Component):
             )
             registers = part.luns * part.planes * REGISTERS
         words = max(2, -(-part.raw_page_bytes // WORD_BYTES))
+        # A program takes whole registers, also where no data ever came.
+        is_zeroed = part.extended is not None
         self.pages = [
-            SimMemory(depth=words, width=8 * WORD_BYTES, emitted=emitted) for _ in range(registers)
+            SimMemory(depth=words, width=8 * WORD_BYTES, emitted=emitted, is_zeroed=is_zeroed)
+            for _ in range(registers)
         ]
         super().__init__(
             {

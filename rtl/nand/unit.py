@@ -46,6 +46,8 @@ class FlashChannelUnit(wiring.Component):
         As in :class:`FlashChannelController`.
     emitted : bool
         For Verilog: each die is an instance of one module ``nand_die``, which ``die`` describes.
+    identity : bytes
+        What the dies answer to Read ID: see :class:`NandDie`.
 
     Members
     -------
@@ -64,6 +66,7 @@ class FlashChannelUnit(wiring.Component):
         watchdog_ps=None,
         code=None,
         emitted=False,
+        identity=b"",
     ):
         self._ways = ways
         self._luns = part.luns
@@ -89,7 +92,14 @@ class FlashChannelUnit(wiring.Component):
                 transfer_bytes=part.raw_page_bytes, slots=slots, phases=phases, emitted=emitted
             )
         self.dies = [
-            NandDie(part, period_ps=period_ps, ways=ways, phases=phases, emitted=emitted)
+            NandDie(
+                part,
+                period_ps=period_ps,
+                ways=ways,
+                phases=phases,
+                emitted=emitted,
+                identity=identity,
+            )
             for _ in range(1 if emitted else ways)
         ]
         super().__init__(
