@@ -8,7 +8,8 @@ from rtl.contract.channel import ArrayOperation
 from rtl.contract.nand_part import cycles
 from rtl.nand.die import NandDie
 from tests.scenarios.onfi_bus import PERIOD_PS
-from tests.scenarios.onfi_die_operations import FOR_ALL, Begin, OperatedDieModel
+from tests.scenarios.onfi_die_luns import FOR_ALL, Begin
+from tests.scenarios.onfi_die_operations import OperatedDieModel
 from tests.scenarios.onfi_kernel import BUSY, Kernel
 
 OUTPUTS = ("oe", "dqs_i", "dq_i", "rb_n")

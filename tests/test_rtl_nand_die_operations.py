@@ -23,7 +23,7 @@ from tests.die_operations_bench import (
     silent,
 )
 from tests.scenarios.onfi_bus import PERIOD_PS, one_lun
-from tests.scenarios.onfi_die_operations import Begin
+from tests.scenarios.onfi_die_luns import Begin
 from tests.scenarios.onfi_kernel import BUSY, WORK, Kernel, stored
 from tests.scenarios.onfi_operations import FULL, PLANES, OperationBus
 

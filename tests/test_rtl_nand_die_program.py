@@ -13,7 +13,7 @@ from rtl.contract.channel import ArrayOperation
 from tests.die_operations_bench import WAY, OperationPlay, operations
 from tests.die_operations_bench import played as played_for
 from tests.scenarios.onfi_bus import one_lun
-from tests.scenarios.onfi_die_operations import Begin
+from tests.scenarios.onfi_die_luns import Begin
 from tests.scenarios.onfi_kernel import BUSY, WORK, Kernel
 from tests.scenarios.onfi_operations import FULL, PLANES, OperationBus
 

@@ -9,8 +9,8 @@ import pytest
 from rtl.contract.channel import ArrayOperation
 from tests.die_operations_bench import WAY, OperationPlay
 from tests.scenarios.onfi_bus import one_lun
-from tests.scenarios.onfi_die_operations import FOR_ALL, Answer
-from tests.scenarios.onfi_operations import FULL, PLANES, OperationBus
+from tests.scenarios.onfi_die_luns import FOR_ALL, KINDS, RESUMES, SUSPENDS, Answer
+from tests.scenarios.onfi_operations import FULL, PLANES, SUSPEND, OperationBus
 
 CACHED = {
     ArrayOperation.READ_CACHE_RANDOM,
@@ -26,15 +26,26 @@ class RandomKernel:
         self._rng = rng
         self._part = part
         self._last = {}
+        self._taken = set()
 
     def __call__(self, begin):
         rng = self._rng
         answers = [False] if begin.operation not in CACHED else [True, False]
+        times = [1, 5, 60, 200]
+        if self._part.suspend is not None:
+            # The answer to a suspend comes before that to what it suspends, mostly.
+            times = [60, 400, 1500] if begin.operation in KINDS else [1, 5, 20]
+            answers = [rng.random() < 0.9] if begin.operation in SUSPENDS else answers
         if rng.random() < 0.05 and begin.operation != ArrayOperation.RESET:
             answers = answers[1:]
-        edge, found = max(begin.edge, self._last.get(begin.lun, 0)), []
+        edge, found = begin.edge, []
+        if self._part.suspend is None:
+            edge = max(edge, self._last.get(begin.lun, 0))
         for is_cached in answers:
-            edge += rng.choice([1, 5, 60, 200])
+            edge += rng.choice(times)
+            while {(begin.lun, edge), (begin.lun, edge + 1)} & self._taken:
+                edge += 2
+            self._taken |= {(begin.lun, edge), (begin.lun, edge + 1)}
             if rng.random() < 0.2:
                 other = Answer(lun=begin.lun, number=rng.randrange(256))
                 found.append((edge - begin.edge, other))
@@ -130,6 +141,36 @@ class RandomBus:
             bus.output(way, count)
 
 
+class SuspendingBus(RandomBus):
+    """Work, suspends, reads and resumes of a few LUNs, in this order or another."""
+
+    def act(self):
+        rng, bus = self.rng, self.bus
+        suspend = bus.part.suspend
+        lun, row = rng.randrange(bus.part.luns), rng.randrange(bus.part.rows)
+        kinds = (
+            (0x10, suspend.program_suspend, suspend.program_resume),
+            (0xD0, suspend.erase_suspend, suspend.erase_resume),
+        )
+        confirm, *opcodes = rng.choice(kinds)
+        if confirm == 0x10:
+            bus.program(WAY, lun, row, 0, b"data", confirm)
+        else:
+            bus.erase(WAY, lun, row, confirm)
+        for opcode in opcodes:
+            bus.tick(bus.limit("wb") + rng.choice([-1, 0, 1, 1, 20]))
+            if rng.random() < 0.1:
+                opcode = rng.choice(rng.choice(kinds))
+            bus.suspend(WAY, lun, row, opcode)
+            bus.tick(bus.limit("wb") + rng.choice([1, 30, 30]))
+            for _ in range(rng.randrange(3)):
+                act = rng.choice([self._reads, self._outputs, self._outputs, self._erases])
+                act(WAY, lun, rng.randrange(bus.part.rows), 0)
+                bus.tick(bus.limit("wb") + rng.choice([1, 30]))
+        if rng.random() < 0.1:
+            bus.reset(WAY)
+
+
 @pytest.mark.parametrize("phases", [1, 2])
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("part", [FULL, PLANES, one_lun(PLANES)], ids=["luns", "planes", "one"])
@@ -144,3 +185,16 @@ def test_random_waveforms_agree_with_the_model(part, seed, phases):
         build.bus, RandomKernel(rng, part), identity=b"\x98\x3c\xa5", stop=seed % 2 == 1
     ).check()
     assert len(play.begins) > 1
+
+
+@pytest.mark.parametrize("phases", [1, 2])
+@pytest.mark.parametrize("part", [PLANES, one_lun(FULL)], ids=["planes", "one"])
+def test_random_suspends_agree_with_the_model(part, phases):
+    rng = random.Random(f"{part.luns} {phases}")
+    part = replace(part, suspend=SUSPEND)
+    build = SuspendingBus(rng, part, phases)
+    for _ in range(12):
+        build.act()
+    play = OperationPlay(build.bus, RandomKernel(rng, part), stop=phases == 1).check()
+    found = {begin.operation for begin in play.begins}
+    assert {*SUSPENDS, *RESUMES} <= found

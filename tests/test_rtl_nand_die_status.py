@@ -11,7 +11,7 @@ import pytest
 from rtl.contract.channel import ArrayOperation
 from tests.die_operations_bench import WAY, out, played, ready_after, silent
 from tests.scenarios.onfi_bus import one_lun
-from tests.scenarios.onfi_die_operations import Answer, Begin
+from tests.scenarios.onfi_die_luns import Answer, Begin
 from tests.scenarios.onfi_kernel import BUSY, WORK, Kernel, stored
 from tests.scenarios.onfi_operations import FULL, OperationBus
 

@@ -353,8 +353,8 @@ MUTANTS = {
     BusRule.STATUS_BITS: Mutant(
         die_arrays,
         """
-        -self.at_rest.eq(self.ready & ~working),
-        +self.at_rest.eq(~working),
+        -self.at_rest.eq(self.ready & ~working & ~held),
+        +self.at_rest.eq(~working & ~held),
         """,
         PROGRAM,
         FULL_TWO_LUNS,

@@ -9,7 +9,7 @@ from rtl.contract.operations import OPERATIONS, Finish
 from tests.nand_bench import FIELDS, UnitBench
 from tests.scenarios.nand import PERIOD_PS
 from tests.scenarios.nand_reads import page_image
-from tests.scenarios.onfi_die_operations import FOR_ALL
+from tests.scenarios.onfi_die_luns import FOR_ALL
 
 __all__ = ["OperationUnitBench"]
 

@@ -66,7 +66,8 @@ class NandDie(wiring.Component):
     A part with ``extended`` times also takes programs with data (80h, 85h, 10h, 15h, 11h), erases
     (60h, D0h, D1h), cached and multi-plane reads (31h, 3Fh, 32h), 06h as 05h, 90h, ECh, EEh, EFh,
     and 00h alone, which ends the output of a status; FFh makes the whole die busy. A busy LUN takes
-    nothing but status commands and a reset, and what is not complete does nothing. See
+    nothing but status commands, a reset, and, of a part with ``suspend`` opcodes, a suspend of what
+    it is busy with (see :class:`DieSuspends`); what is not complete does nothing. See
     :class:`DieArrays` for ready and busy, :class:`DieRegisters` for the roles of page registers,
     :class:`DieInput` for the data that a program takes. The busy time of EFh counts from the edge
     that ends the postamble. Each byte goes over the bus once, also those that ONFI repeats in its

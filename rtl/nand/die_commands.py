@@ -33,6 +33,12 @@ ERASES = {
     Opcode.BLOCK_ERASE_CONFIRM: ArrayOperation.ERASE,
     Opcode.BLOCK_ERASE_MULTI_PLANE: ArrayOperation.ERASE_PLANE,
 }
+SUSPENSIONS = (
+    ArrayOperation.PROGRAM_SUSPEND,
+    ArrayOperation.PROGRAM_RESUME,
+    ArrayOperation.ERASE_SUSPEND,
+    ArrayOperation.ERASE_RESUME,
+)
 TARGET = {"lun": 0, "row": 0}
 """Where operations of the whole target are done."""
 PLANE_CONFIRMS = (
@@ -66,6 +72,13 @@ class DieRequest(enum.Enum, shape=4):
     """Address cycle of EFh: four bytes for feature ``row`` come."""
 
 
+def suspend_commands(part):
+    """Array operations that suspend and resume, by their opcodes."""
+    if part.suspend is None:
+        return {}
+    return {getattr(part.suspend, operation.name.lower()): operation for operation in SUSPENSIONS}
+
+
 def row_width(part):
     """Bits of a page's row, and of an address of one byte, which travels in its place."""
     return max(8, (part.rows - 1).bit_length())
@@ -77,7 +90,8 @@ class DieCommands(wiring.Component):
     A cycle counts if CE# was low while WE# was. Unknown opcodes, confirm cycles without their
     first cycle and exactly its addresses, and LUNs that the part lacks do nothing. 31h is random
     after 00h and a page address, sequential after 00h alone or anything else. The confirm cycle of
-    a program needs an 80h that was addressed to an idle LUN, and after it nothing but 85h.
+    a program needs an 80h that was addressed to an idle LUN, and after it nothing but 85h. What
+    suspends and resumes has three row addresses and no confirm cycle.
     Ref: ONFI 3.1, table 60 and sections 5.3 to 5.28.
 
     Parameters
@@ -90,7 +104,7 @@ class DieCommands(wiring.Component):
     ce_n, cle, ale, we_n, dq : In
         The pins; ``dq`` is the byte of the command or address cycle.
     idle : In(luns)
-        LUNs that take commands.
+        LUNs that take data.
     request : Out(DieRequest)
         A command that is complete in this clock.
     operation : Out(ArrayOperation)
@@ -214,6 +228,9 @@ class DieCommands(wiring.Component):
             with m.Case(self._last(latched, Opcode.READ_STATUS_ENHANCED, ROW_CYCLES)):
                 with m.If(self._exists(shifted)):
                     self._ask(m, DieRequest.STATUS_LUN, shifted)
+            for opcode, operation in suspend_commands(self._part).items():
+                with m.Case(self._last(latched, opcode, ROW_CYCLES)), m.If(self._exists(shifted)):
+                    self._ask(m, DieRequest.ARRAY, shifted, operation=operation)
             with m.Case(self._last(latched, Opcode.PROGRAM, PAGE_CYCLES)):
                 with m.If(self._exists(shifted) & self.idle.bit_select(lun, 1)):
                     m.d.sync += [latched.loading.eq(1), self.takes_data.eq(1)]
@@ -238,4 +255,4 @@ class DieCommands(wiring.Component):
     @staticmethod
     def _last(latched, opcode, count):
         """Pattern of the last of ``count`` address cycles after ``opcode``."""
-        return opcode.value | (count - 1) << len(latched.opcode)
+        return int(opcode) | (count - 1) << len(latched.opcode)

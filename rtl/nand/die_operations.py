@@ -13,7 +13,14 @@ from rtl.contract.onfi import StatusBit
 from rtl.nand.die_arrays import DieArrays
 from rtl.nand.die_commands import COLUMN_BITS, DieCommands, DieRequest, row_width
 from rtl.nand.die_input import DieInput
-from rtl.nand.die_orders import CACHE_READS, DieOrders, place_layout, plane_of
+from rtl.nand.die_orders import (
+    CACHE_READS,
+    RESUMES,
+    SUSPENDS,
+    DieOrders,
+    place_layout,
+    plane_of,
+)
 from rtl.nand.die_registers import DieRegisters
 
 __all__ = ["IDENTITY_BYTES", "DieOperations"]
@@ -81,6 +88,7 @@ class DieOperations(wiring.Component):
             luns=part.luns,
             busy_cycles=cycles(part.t_wb_ps, period_ps),
             row_bits=row_width(part),
+            has_suspend=part.suspend is not None,
         )
         self._input = DieInput(
             phases=phases,
@@ -131,7 +139,7 @@ class DieOperations(wiring.Component):
         chosen = Signal(data.StructLayout(place_layout(part) | layout))
         m.d.comb += [
             commands.dq.eq(self.dq[:8]),
-            commands.idle.eq(arrays.idle),
+            commands.idle.eq(arrays.free),
             arrays.now.eq(self.now),
             arrays.done.eq(self.done),
             self.ready.eq(arrays.ready.all()),
@@ -192,6 +200,7 @@ class DieOperations(wiring.Component):
             orders.last_row.eq(arrays.last_row),
             orders.reads.eq(registers.reads),
             orders.idle.eq(arrays.idle),
+            orders.free.eq(arrays.free),
             registers.lun.eq(orders.lun),
             registers.plane.eq(orders.plane),
             registers.operation.eq(operation),
@@ -203,6 +212,12 @@ class DieOperations(wiring.Component):
             arrays.word.row.eq(orders.row),
             arrays.word.register.eq(registers.array),
         ]
+        if self._part.suspend is not None:
+            m.d.comb += [
+                arrays.asked.eq(operation),
+                orders.suspends.eq(arrays.suspends),
+                orders.resumes.eq(arrays.resumes),
+            ]
 
     def _choose(self, m, chosen, commands, arrays, orders):
         """Follow what the bus sees next: LUN, plane and position, or a status or identifier."""
@@ -228,7 +243,9 @@ class DieOperations(wiring.Component):
                     with m.Case(ArrayOperation.PARAMETER_PAGE, ArrayOperation.GET_FEATURES):
                         m.d.sync += [chosen.lun.eq(0), chosen.plane.eq(0)]
                         m.d.sync += [chosen.position.eq(0), *shows_data]
-                    with m.Case(ArrayOperation.ERASE, ArrayOperation.ERASE_PLANE):
+                    with m.Case(
+                        ArrayOperation.ERASE, ArrayOperation.ERASE_PLANE, *SUSPENDS, *RESUMES
+                    ):
                         m.d.sync += chosen.lun.eq(orders.lun)
             with m.Case(DieRequest.SELECT), m.If(arrays.idle.bit_select(commands.lun, 1)):
                 m.d.sync += [*addressed, at_column, *shows_data]
@@ -245,7 +262,7 @@ class DieOperations(wiring.Component):
             with m.Case(DieRequest.SET_FEATURES):
                 m.d.sync += [chosen.lun.eq(0), chosen.plane.eq(0), chosen.row.eq(commands.row)]
                 m.d.sync += chosen.position.eq(0)
-            with m.Case(DieRequest.IDENTIFY), m.If(arrays.idle.all()):
+            with m.Case(DieRequest.IDENTIFY), m.If(arrays.free.all()):
                 m.d.sync += [chosen.row.eq(commands.row), chosen.position.eq(0)]
                 m.d.sync += [chosen.is_status.eq(0), chosen.is_identity.eq(1)]
 

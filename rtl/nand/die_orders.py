@@ -8,7 +8,7 @@ from amaranth.utils import exact_log2
 from rtl.contract.channel import ArrayOperation
 from rtl.nand.die_commands import row_width
 
-__all__ = ["CACHE_READS", "DieOrders", "place_layout", "plane_of"]
+__all__ = ["CACHE_READS", "RESUMES", "SUSPENDS", "DieOrders", "place_layout", "plane_of"]
 
 PROGRAMS = (
     ArrayOperation.PROGRAM,
@@ -20,6 +20,9 @@ CACHE_READS = (
     ArrayOperation.READ_CACHE_SEQUENTIAL,
     ArrayOperation.READ_CACHE_END,
 )
+SUSPENDS = (ArrayOperation.PROGRAM_SUSPEND, ArrayOperation.ERASE_SUSPEND)
+RESUMES = (ArrayOperation.PROGRAM_RESUME, ArrayOperation.ERASE_RESUME)
+READS = (ArrayOperation.READ, ArrayOperation.READ_PLANE)
 TARGET_QUESTIONS = (
     ArrayOperation.PARAMETER_PAGE,
     ArrayOperation.GET_FEATURES,
@@ -47,7 +50,8 @@ class DieOrders(wiring.Component):
     A program is done where its data was loaded, a feature set by the address before its data; a
     sequential cached read goes on after the row before, and its end repeats that row. All others
     are done where they were addressed. A busy LUN takes nothing but a reset, what concerns the
-    whole target wants all LUNs idle, and a cached read wants a read before.
+    whole target wants all LUNs idle, and a cached read wants a read before. A LUN that holds what
+    was suspended takes nothing but reads, and its resume.
 
     Parameters
     ----------
@@ -65,8 +69,10 @@ class DieOrders(wiring.Component):
         Row of the last operation of ``lun``.
     reads : In(1)
         A cached read of ``lun`` may follow.
-    idle : In(luns)
-        LUNs that take operations.
+    idle, free : In(luns)
+        LUNs that take reads, and all other operations.
+    suspends, resumes : In(luns)
+        LUNs that can suspend, or resume, what ``asked`` is for; only of a part that has both.
     start, lun, plane, row : Out
         It starts, at this place; plane 0 if it concerns the target.
     """
@@ -74,8 +80,10 @@ class DieOrders(wiring.Component):
     def __init__(self, part):
         self._part = part
         place = place_layout(part)
+        suspend = {"suspends": In(part.luns), "resumes": In(part.luns)}
         super().__init__(
-            {
+            (suspend if part.suspend is not None else {})
+            | {
                 "ask": In(1),
                 "asked": In(ArrayOperation),
                 "asked_lun": In(place["lun"]),
@@ -85,6 +93,7 @@ class DieOrders(wiring.Component):
                 "last_row": In(place["row"]),
                 "reads": In(1),
                 "idle": In(part.luns),
+                "free": In(part.luns),
                 "start": Out(1),
                 "lun": Out(place["lun"]),
                 "plane": Out(place["plane"]),
@@ -119,13 +128,19 @@ class DieOrders(wiring.Component):
                 m.d.comb += self.plane.eq(0)
 
     def _allow(self, m):
-        is_idle = self.idle.bit_select(self.lun, 1)
+        is_idle, is_free = (luns.bit_select(self.lun, 1) for luns in (self.idle, self.free))
         with m.Switch(self.asked):
+            with m.Case(*READS):
+                m.d.comb += self.start.eq(is_idle)
+            if self._part.suspend is not None:
+                for operations, luns in ((SUSPENDS, self.suspends), (RESUMES, self.resumes)):
+                    with m.Case(*operations):
+                        m.d.comb += self.start.eq(luns.bit_select(self.lun, 1))
             with m.Case(ArrayOperation.RESET):
                 m.d.comb += self.start.eq(1)
             with m.Case(*TARGET_QUESTIONS):
-                m.d.comb += self.start.eq(self.idle.all())
+                m.d.comb += self.start.eq(self.free.all())
             with m.Case(*CACHE_READS):
-                m.d.comb += self.start.eq(is_idle & self.reads)
+                m.d.comb += self.start.eq(is_free & self.reads)
             with m.Default():
-                m.d.comb += self.start.eq(is_idle)
+                m.d.comb += self.start.eq(is_free)

@@ -4,13 +4,11 @@ Written from ONFI 3.1, sections 4.2 (data input), 5.13 (status) and the operatio
 kernel's part, array times and page contents, comes in as :class:`Answer`.
 """
 
-from dataclasses import dataclass, field
-from typing import NamedTuple
-
 from rtl.contract.channel import ArrayOperation
 from rtl.contract.nand_part import cycles
 from rtl.contract.onfi import plane, split_row
 from tests.scenarios.onfi_die import DieModel
+from tests.scenarios.onfi_die_luns import FOR_ALL, KINDS, RESUMES, SUSPENDS, Begin, Lun
 
 ADDRESSES = {0x00: 5, 0x05: 5, 0x06: 5, 0x80: 5, 0x85: 2, 0x60: 3}
 PLANE_CONFIRMS = {0x32, 0x11, 0xD1}
@@ -19,50 +17,6 @@ PROGRAMS = {
     0x15: ArrayOperation.PROGRAM_CACHE,
     0x11: ArrayOperation.PROGRAM_PLANE,
 }
-FOR_ALL = {
-    ArrayOperation.RESET,
-    ArrayOperation.PARAMETER_PAGE,
-    ArrayOperation.GET_FEATURES,
-    ArrayOperation.SET_FEATURES,
-}
-
-
-class Begin(NamedTuple):
-    edge: int
-    lun: int
-    number: int
-    operation: ArrayOperation
-    row: int
-    register: int
-
-
-class Answer(NamedTuple):
-    """The kernel's answer to a begin; ``pages`` has what it writes, by plane and register."""
-
-    lun: int
-    number: int
-    is_cached: bool = False
-    fail: bool = False
-    failc: bool = False
-    pages: dict = {}
-
-
-@dataclass
-class Lun:
-    """State of one LUN; ``starts`` is the edge of a begin to come."""
-
-    number: int = 0
-    starts: int | None = None
-    start: tuple = ()
-    is_busy: bool = False
-    works: bool = False
-    fail: bool = False
-    failc: bool = False
-    reads: bool = False
-    last_row: int = 0
-    queued: set = field(default_factory=set)
-    cache: dict = field(default_factory=dict)
-    sensed: dict = field(default_factory=dict)
 
 
 class OperatedDieModel(DieModel):
@@ -96,6 +50,12 @@ class OperatedDieModel(DieModel):
         self._ccs = cycles(part.t_ccs_ps, period_ps)
         self._wpre = cycles(part.extended.t_wpre_ps, period_ps)
         self._wpst = cycles(part.extended.t_wpst_ps, period_ps)
+        self._suspends = {}
+        if part.suspend is not None:
+            self._suspends = {
+                getattr(part.suspend, operation.name.lower()): operation
+                for operation in (*SUSPENDS, *RESUMES)
+            }
         self._before = [(False, False, 0xE0)] * part.luns
 
     def answer(self, edge, answer):
@@ -107,6 +67,7 @@ class OperatedDieModel(DieModel):
         self._begin(edge)
         for answer in self._answers.pop(edge, ()):
             self._take_answer(answer)
+        self._suspend(edge)
         outputs = self._put_out()
         self._before = [self._state(lun) for lun in self.luns]
         outputs["rb_n"] = int(not any(busy for busy, _, _ in self._before))
@@ -118,13 +79,22 @@ class OperatedDieModel(DieModel):
 
     def _begin(self, edge):
         for index, lun in enumerate(self.luns):
-            if lun.starts == edge:
+            if lun.starts == edge and lun.start[0] not in SUSPENDS:
                 operation, row, register = lun.start
                 if operation == ArrayOperation.RESET:
                     for other in self.luns:
                         other.is_busy = False
                 lun.starts, lun.is_busy = None, True
+                lun.is_held &= operation not in RESUMES
                 self.begins.append(Begin(edge, index, lun.number, operation, row, register))
+
+    def _suspend(self, edge):
+        """Begin to put aside what is not over yet."""
+        for index, lun in enumerate(self.luns):
+            if lun.starts == edge:
+                lun.starts, lun.is_suspending = None, lun.is_busy
+                if lun.is_busy:
+                    self.begins.append(Begin(edge, index, lun.number, *lun.start))
 
     def _take_answer(self, answer):
         for (number, register), raw in answer.pages.items():
@@ -132,7 +102,9 @@ class OperatedDieModel(DieModel):
         lun = self.luns[answer.lun]
         waits = lun.starts is not None
         if answer.number == lun.number and (lun.is_busy or (lun.works and not waits)):
-            lun.is_busy, lun.works = False, answer.is_cached
+            lun.is_held |= lun.is_suspending and answer.is_cached
+            lun.works = answer.is_cached and not lun.is_suspending
+            lun.is_busy = lun.is_suspending = False
         elif answer.number == (lun.number - 1) % 256 and lun.works and (waits or lun.is_busy):
             lun.works = False
         else:
@@ -144,14 +116,19 @@ class OperatedDieModel(DieModel):
         first = self.luns[0]
         busy = lun.is_busy or (self._for_all and first.is_busy)
         taken = busy or lun.starts is not None or (self._for_all and first.starts is not None)
-        status = 0x80 | 0x40 * (not busy) | 0x20 * (not busy and not lun.works)
+        rests = not (busy or lun.works or lun.is_held)
+        status = 0x80 | 0x40 * (not busy) | 0x20 * rests
         return busy, taken, status | 2 * lun.failc | 1 * lun.fail
 
     def _is_idle(self, index):
         return not self._state(self.luns[index])[1]
 
-    def _all_idle(self):
-        return all(self._is_idle(index) for index in range(len(self.luns)))
+    def _is_free(self, index):
+        """It takes more than a read."""
+        return self._is_idle(index) and not self.luns[index].is_held
+
+    def _all_free(self):
+        return all(self._is_free(index) for index in range(len(self.luns)))
 
     # Data out
 
@@ -242,7 +219,7 @@ class OperatedDieModel(DieModel):
             self._shows_status, self._lun = True, self._place()[1]
         elif opcode == 0x80 and count == 5 and self._place():
             column, lun, row = self._place()
-            if self._is_idle(lun):
+            if self._is_free(lun):
                 self._loading = True
                 self._column, self._lun, self._row = column, lun, row
                 self._plane = plane(self.part, row)
@@ -252,7 +229,9 @@ class OperatedDieModel(DieModel):
             if self.phases == 2:
                 self._column &= ~1
             self._taking, self._opens_from = "page", edge + self._ccs
-        elif count == 1 and opcode in (0x90, 0xEC, 0xEE, 0xEF) and self._all_idle():
+        elif opcode in self._suspends and count == 3 and self._place():
+            self._put_aside(edge, self._suspends[opcode], *self._place()[1:])
+        elif count == 1 and opcode in (0x90, 0xEC, 0xEE, 0xEF) and self._all_free():
             self._column = 0
             if opcode in (0x90, 0xEF):
                 self._row = byte
@@ -302,9 +281,9 @@ class OperatedDieModel(DieModel):
         elif byte == 0x3F:
             row = self.luns[self._lun].last_row
             self._go_on(edge, ArrayOperation.READ_CACHE_END, self._lun, row)
-        elif byte in PROGRAMS and loaded and self._is_idle(self._lun):
+        elif byte in PROGRAMS and loaded and self._is_free(self._lun):
             self._program(edge, PROGRAMS[byte])
-        elif byte in (0xD0, 0xD1) and first == 0x60 and self._is_idle(place[1]):
+        elif byte in (0xD0, 0xD1) and first == 0x60 and self._is_free(place[1]):
             self._erase(edge, byte, place[1], place[2])
 
     def _choose(self, column, lun, row):
@@ -313,7 +292,9 @@ class OperatedDieModel(DieModel):
 
     def _start(self, edge, index, operation, row, register):
         lun = self.luns[index]
-        lun.number = (lun.number + 1) % 256
+        lun.number = (lun.number + (operation not in SUSPENDS)) % 256
+        if not lun.is_held and operation not in SUSPENDS:
+            lun.kind = operation
         lun.starts, lun.start, lun.last_row = edge + self._wb, (operation, row, register), row
         if index == 0:
             self._for_all = operation in FOR_ALL
@@ -343,7 +324,7 @@ class OperatedDieModel(DieModel):
 
     def _go_on(self, edge, operation, index, row):
         lun = self.luns[index]
-        if not (lun.reads and self._is_idle(index)):
+        if not (lun.reads and self._is_free(index)):
             return
         self._lun, self._plane = index, plane(self.part, lun.last_row)
         self._column, self._source, self._shows_status = 0, "data", False
@@ -382,8 +363,24 @@ class OperatedDieModel(DieModel):
             lun.queued.add(own)
             lun.sensed, lun.reads = dict(lun.cache), False
 
+    def _put_aside(self, edge, operation, index, row):
+        """Suspend, or resume."""
+        lun = self.luns[index]
+        if operation in SUSPENDS:
+            is_ours = lun.is_busy and lun.starts is None
+            takes = is_ours and not (lun.works or lun.is_held or lun.is_suspending)
+        else:
+            takes = self._is_idle(index) and lun.is_held
+        if takes and operation in KINDS.get(lun.kind, ()):
+            self._lun = index
+            register = lun.cache[plane(self.part, row)]
+            self._start(edge, index, operation, row, register)
+            self._settle(lun)
+            lun.reads = False
+
     def _reset(self, edge):
         for lun in self.luns:
+            lun.kind, lun.is_held, lun.is_suspending = None, False, False
             lun.number = (lun.number + 1) % 256
             lun.starts, lun.works, lun.fail, lun.failc = None, False, False, False
             lun.cache = dict.fromkeys(lun.cache, 0)

@@ -4,7 +4,7 @@ import random
 
 from rtl.contract.channel import ArrayOperation
 from rtl.contract.onfi import plane
-from tests.scenarios.onfi_die_operations import Answer
+from tests.scenarios.onfi_die_luns import Answer
 
 READS = {
     ArrayOperation.READ,

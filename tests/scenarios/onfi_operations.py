@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from rtl.contract.nand_array import SuspendOpcodes
 from rtl.contract.nand_part import ExtendedTimes, cycles
 from rtl.contract.onfi import Opcode, row_address
 from tests.scenarios.onfi_bus import PART, PERIOD_PS, OnfiBus
@@ -22,6 +23,16 @@ FULL = replace(PART, extended=TIMES)
 """Two LUNs of three blocks of four pages; rows are four bits."""
 PLANES = replace(FULL, blocks_per_lun=4, planes=2)
 """Two LUNs of two planes: rows 0 to 3 and 8 to 11 are plane 0's."""
+
+SUSPEND = SuspendOpcodes(
+    program_suspend=0x84,
+    program_resume=0x13,
+    erase_suspend=0x61,
+    erase_resume=0xD2,
+    t_program_suspend_ps=110_000,
+    t_erase_suspend_ps=120_000,
+)
+SUSPENDING = replace(FULL, suspend=SUSPEND)
 
 
 def piece(count):
@@ -107,6 +118,14 @@ class OperationBus(OnfiBus):
         self.command(Opcode.READ)
         self.page(lun, row, column)
         return self.end(confirm)
+
+    def suspend(self, way, lun, row, opcode):
+        """A suspend or a resume: an opcode and three addresses."""
+        self.begin(way)
+        self.command(opcode)
+        rise = self.address(row_address(self.part, lun, row), 3)
+        self.deselect()
+        return rise
 
     def single(self, way, opcode):
         """A command of one cycle: 31h, 3Fh, 00h, FFh."""
