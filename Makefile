@@ -58,7 +58,7 @@ synth: $(STAMP)  ## cells and clock of the RTL on an ECP5, cells on an UltraScal
 formal: $(STAMP)  ## model checking of the RTL, on mutants too (PROPERTIES="a b"), into docs and build
 	$(BIN)/python -m tests.formal $(if $(PROPERTIES),$(PROPERTIES),--page docs/formal.md) $(ARGS)
 
-firmware-costs: $(STAMP)  ## compile and count the firmware's routines, compare with the cost tables
+firmware-costs: $(STAMP)  ## compile and count the firmware's routines, write the cost tables (ARGS=--check)
 	$(BIN)/python -m firmware_model.costing $(ARGS)
 
 clean:  ## everything here that can be made again (builds are kept in the cache)

@@ -1,7 +1,7 @@
 """Ordinary reads: NVMe blocks through the page buffer to where the PRP entries point."""
 
-from collections.abc import Generator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Generator, Iterable
+from typing import Any, NamedTuple, TypeVar
 
 from firmware_model.core import Cores
 from firmware_model.counters import Counters
@@ -14,11 +14,12 @@ from firmware_model.parameters import FirmwareParameters, Task
 from rtl.contract.kernel import Cause
 from rtl.contract.nvme import PAGE_BYTES, Status
 
-__all__ = ["BlockIo", "cut"]
+__all__ = ["BlockIo", "PrpError", "cut", "direct_pieces", "listed_pieces"]
 
 PRP_BYTES = 8
 BLOCK_COUNT_MASK = 0xFFFF
 Pieces = list[tuple[int, int]]
+T = TypeVar("T")
 
 
 def cut(pieces: Pieces, first: int, length: int) -> Pieces:
@@ -30,6 +31,53 @@ def cut(pieces: Pieces, first: int, length: int) -> Pieces:
             part.append((address + begin - place, stop - begin))
         place += size
     return part
+
+
+class PrpError(Exception):
+    """A PRP entry does not begin where it must."""
+
+
+def _require(condition: bool) -> None:
+    if not condition:
+        raise PrpError
+
+
+def _judge(cause: Cause, rule: Callable[..., T], *arguments: Any) -> T:
+    try:
+        return rule(*arguments)
+    except PrpError:
+        raise CommandError(Status.PRP_OFFSET_INVALID, cause) from None
+
+
+def direct_pieces(prp1: int, prp2: int, length: int) -> tuple[Pieces, int]:
+    """Memory pieces that the two PRP entries of a command name, and the bytes left for a list.
+
+    Raises
+    ------
+    PrpError
+    """
+    _require(prp1 % 4 == 0)
+    here = min(length, PAGE_BYTES - prp1 % PAGE_BYTES)
+    left = length - here
+    if not left or left > PAGE_BYTES:
+        return [(prp1, here)], left
+    _require(prp2 % PAGE_BYTES == 0)
+    return [(prp1, here), (prp2, left)], 0
+
+
+def listed_pieces(entries: Iterable[int], left: int) -> tuple[Pieces, int]:
+    """Memory pieces of ``left`` bytes by the entries of a PRP list, and what is left after them.
+
+    Raises
+    ------
+    PrpError
+    """
+    pieces: Pieces = []
+    for entry in entries:
+        _require(entry % PAGE_BYTES == 0)
+        pieces.append((entry, min(left, PAGE_BYTES)))
+        left -= pieces[-1][1]
+    return pieces, left
 
 
 class _Extent(NamedTuple):
@@ -78,11 +126,19 @@ class BlockIo:
         CommandError
             With the status for the completion entry.
         """
-        cause = yield from self._cores.run(Task.BLOCK_IO, "block_decode", cause, request=request)
-        self._counters.block_reads += 1
         first = int(entry.cdw10) | int(entry.cdw11) << 32
         blocks = (int(entry.cdw12) & BLOCK_COUNT_MASK) + 1
         length = blocks * self._parameters.layout.lba_bytes
+        left = length - (PAGE_BYTES - int(entry.prp1) % PAGE_BYTES)
+        cause = yield from self._cores.run(
+            Task.BLOCK_IO,
+            "block_decode",
+            cause,
+            request=request,
+            beyond=int(left > 0),
+            second=int(0 < left <= PAGE_BYTES),
+        )
+        self._counters.block_reads += 1
         if length > self._parameters.nvme.transfer_limit_bytes:
             raise CommandError(Status.INVALID_FIELD, cause)
         if first + blocks > self._parameters.nvme.namespace_blocks:
@@ -141,18 +197,10 @@ class BlockIo:
         self, prp1: int, prp2: int, length: int, cause: Cause, request: int
     ) -> Generator[Any, Any, tuple[Pieces, Cause]]:
         """Memory pieces named by the two PRP entries, a PRP list fetched where there is one."""
-        if prp1 % 4:
-            raise CommandError(Status.PRP_OFFSET_INVALID, cause)
-        here = min(length, PAGE_BYTES - prp1 % PAGE_BYTES)
-        pieces = [(prp1, here)]
-        left = length - here
-        if left > PAGE_BYTES:
+        pieces, left = _judge(cause, direct_pieces, prp1, prp2, length)
+        if left:
             more, cause = yield from self._list(prp2, left, cause, request)
             return pieces + more, cause
-        if left:
-            if prp2 % PAGE_BYTES:
-                raise CommandError(Status.PRP_OFFSET_INVALID, cause)
-            pieces.append((prp2, left))
         return pieces, cause
 
     def _list(
@@ -173,14 +221,11 @@ class BlockIo:
                 int.from_bytes(raw[at : at + PRP_BYTES], "little")
                 for at in range(0, len(raw), PRP_BYTES)
             ]
+            if needed > room:
+                address, alignment = entries.pop(), PAGE_BYTES
             cause = yield from self._cores.run(
                 Task.BLOCK_IO, "prp_parse", cause, request=request, entry=len(entries)
             )
-            if needed > room:
-                address, alignment = entries.pop(), PAGE_BYTES
-            for entry in entries:
-                if entry % PAGE_BYTES:
-                    raise CommandError(Status.PRP_OFFSET_INVALID, cause)
-                pieces.append((entry, min(left, PAGE_BYTES)))
-                left -= pieces[-1][1]
+            more, left = _judge(cause, listed_pieces, entries, left)
+            pieces += more
         return pieces, cause

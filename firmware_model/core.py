@@ -1,7 +1,7 @@
 """Embedded cores: a cooperative polling loop whose steps cost cycles and exclude each other."""
 
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, NamedTuple
 
 from firmware_model.cost_table import CostTable
@@ -10,10 +10,13 @@ from rtl.contract.kernel import Cause, Kernel
 
 __all__ = ["Core", "Cores"]
 
+Counts = dict[str, int]
+State = Callable[[], Counts]
+
 
 class _Work(NamedTuple):
     routine: str
-    cycles: int
+    counts: Counts | State
     cause: Cause
     request: int
     done: Any
@@ -89,20 +92,31 @@ class Core:
         RuntimeError
             If ``cause`` did not happen now: time would be lost.
         """
+        self._cycles(routine, counts)  # wrong counts are an error of who asks
+        return self._ask(task, routine, counts, cause, request)
+
+    def run_by_state(
+        self, task: Task, routine: str, cause: Cause, state: State, *, request: int = 0
+    ) -> Generator[Any, Any, Cause]:
+        """The same, where the cost depends on tables: ``state`` counts when the step begins."""
+        return self._ask(task, routine, state, cause, request)
+
+    def _ask(
+        self, task: Task, routine: str, counts: Counts | State, cause: Cause, request: int
+    ) -> Generator[Any, Any, Cause]:
         if cause.at_ps != self._env.now:
             raise RuntimeError(
                 f"Step {routine} must be asked for when its cause {cause} happened, "
                 f"not at {self._env.now} ps"
             )
-        cycles = self._cycles(routine, counts)
-        work = _Work(routine, cycles, cause, request, self._env.event())
+        work = _Work(routine, counts, cause, request, self._env.event())
         self._queues[self.tasks.index(task)].append(work)
         if not self._arrival.triggered:
             self._arrival.succeed()
         end: Cause = yield work.done
         return end
 
-    def _cycles(self, routine: str, counts: dict[str, int]) -> int:
+    def _cycles(self, routine: str, counts: Counts) -> int:
         key = routine, *counts.items()
         if key not in self._known:
             self._known[key] = self._costs.cycles(self._parameters, routine, **counts)
@@ -147,7 +161,11 @@ class Core:
             cause = self._kernel.record(
                 self.name, "firmware.poll", cause.at_ps, start_ps, cause, request=work.request
             )
-        duration_ps = work.cycles * self._parameters.period_ps
+        counts = work.counts
+        if callable(counts):
+            yield self._env.timeout(0)  # what the step before did is done by then
+            counts = counts()
+        duration_ps = self._cycles(work.routine, counts) * self._parameters.period_ps
         yield self._env.timeout(duration_ps)
         end_ps = start_ps + duration_ps
         done = self._kernel.record(
@@ -187,3 +205,10 @@ class Cores:
     ) -> Generator[Any, Any, Cause]:
         """As :meth:`Core.run`, on the core that ``task`` is bound to."""
         return self._by_task[task].run(task, routine, cause, request=request, **counts)
+
+    def run_by_state(
+        self, task: Task, routine: str, cause: Cause, state: State, *, request: int = 0
+    ) -> Generator[Any, Any, Cause]:
+        """As :meth:`Core.run_by_state`, on the core that ``task`` is bound to."""
+        core = self._by_task[task]
+        return core.run_by_state(task, routine, cause, state, request=request)

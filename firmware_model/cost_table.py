@@ -1,7 +1,7 @@
 """What each firmware routine costs: instructions and loads, counted or assumed.
 
-The tables are the YAML files in ``costs/``. ``cortex_a9.yaml`` is written by
-``firmware_model.costing`` from compiled code; ``assumed.yaml`` holds what has no code yet.
+The tables are the YAML files in ``costs/``. That of a core is written by
+``firmware_model.costing`` from compiled code; ``assumed.yaml`` holds what has no code, for all.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,43 +18,65 @@ from firmware_model.parameters import CoreParameters
 
 __all__ = ["COSTS", "CostTable", "Linear", "RoutineCost", "load_costs"]
 
+ENTERED = ">0"
 COSTS = Path(__file__).parent / "costs"
 
 
 @dataclass(frozen=True)
 class Linear:
-    """``base`` + sum of coefficient x count: how often something happens in one run."""
+    """``base`` + sum of coefficient x count: how often something happens in one run.
+
+    A coefficient of ``n>0`` is that of 1 where count ``n`` is not 0.
+    """
 
     base: Fraction
     per: Mapping[str, Fraction] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.base < 0 or any(value < 0 for value in self.per.values()):
-            raise ValueError(f"Counts must not be negative, not {self.base}, {dict(self.per)}")
+        if self.base < 0:
+            raise ValueError(f"Counts must not be negative, not {self.base}")
         object.__setattr__(self, "per", MappingProxyType(dict(self.per)))
 
+    @property
+    def counts(self) -> frozenset[str]:
+        """Names of what it depends on."""
+        return frozenset(name.removesuffix(ENTERED) for name in self.per)
+
     def __call__(self, counts: Mapping[str, int]) -> Fraction:
-        return self.base + sum(
-            (rate * counts[name] for name, rate in self.per.items()), Fraction(0)
-        )
+        total = self.base
+        for name, rate in self.per.items():
+            count = counts[name.removesuffix(ENTERED)]
+            total += rate * (count > 0 if name.endswith(ENTERED) else count)
+        if total < 0:
+            raise ValueError(f"Counts must not be negative, not {total} for {dict(counts)}")
+        return total
 
 
 @dataclass(frozen=True, kw_only=True)
 class RoutineCost:
     """One routine: instructions, and loads by the data object they touch.
 
+    ``counts`` are the names of what the cost depends on, also of what proved to cost nothing.
     ``assumed`` is the reason for a figure that was not counted, or empty.
+
+    Raises
+    ------
+    ValueError
+        If a count is used and not among ``counts``.
     """
 
     instructions: Linear
     loads: Mapping[str, Linear]
+    counts: frozenset[str] = frozenset()
     assumed: str = ""
 
-    @property
-    def counts(self) -> frozenset[str]:
-        """Names of what the cost depends on."""
-        forms = (self.instructions, *self.loads.values())
-        return frozenset(name for form in forms for name in form.per)
+    def __post_init__(self) -> None:
+        for form in (self.instructions, *self.loads.values()):
+            if form.counts - self.counts:
+                raise ValueError(
+                    f"counts must name {sorted(form.counts - self.counts)}, "
+                    f"not only {sorted(self.counts)}"
+                )
 
 
 class CostTable:
@@ -123,12 +145,13 @@ def load_costs(tables: Iterable[str] = ("cortex_a9", "assumed")) -> CostTable:
 
 
 def _routine(where: str, entry: Mapping[str, Any]) -> RoutineCost:
-    unknown = entry.keys() - {"instructions", "loads", "stores", "assumed"}
+    unknown = entry.keys() - {"counts", "instructions", "loads", "stores", "assumed"}
     if unknown:
         raise ValueError(f"{where} must not have the keys {sorted(unknown)}")
     return RoutineCost(
         instructions=_linear(where, entry["instructions"]),
         loads={place: _linear(where, form) for place, form in entry.get("loads", {}).items()},
+        counts=frozenset(entry.get("counts", ())),
         assumed=entry.get("assumed", ""),
     )
 

@@ -111,6 +111,7 @@ class Device:
         counts = dict(vars(self.counters))
         counts |= {
             "evictions": self.page_buffer.evictions,
+            "hand_overs": self.page_buffer.hand_overs,
             "buffer_full_waits": self.page_buffer.full_waits,
             "page_job_waits": self._reader.jobs.waits,
             "subgraph_buffer_waits": self._generator.room.waits,

@@ -1,58 +1,19 @@
 """Queues of flash reads, one a LUN, their issue and completion on the cores."""
 
-from collections import deque
 from collections.abc import Generator
-from dataclasses import dataclass
 from typing import Any
 
 from firmware_model.core import Cores
 from firmware_model.counters import Counters
 from firmware_model.dma import Dram
+from firmware_model.flash_queues import ChannelQueues, Read
 from firmware_model.parameters import Task
-from rtl.contract.channel import COMMANDS_PER_LUN, ChannelStatus
+from rtl.contract.channel import ChannelStatus
 from rtl.contract.kernel import Cause, FlashPort, Kernel, latest
 from rtl.contract.page import PageLayout
 from rtl.contract.striping import PhysicalPage
 
 __all__ = ["FlashScheduler"]
-
-
-@dataclass(eq=False)
-class _Read:
-    place: PhysicalPage
-    column: int
-    length: int
-    cause: Cause
-    request: int
-    done: Any
-
-
-class _Lun:
-    """Reads waiting for one LUN, and how many commands it has."""
-
-    def __init__(self) -> None:
-        self.waiting: deque[_Read] = deque()
-        self.outstanding = 0
-        self.freed: Cause | None = None
-        """The completion that last made room."""
-
-    @property
-    def full(self) -> bool:
-        return self.outstanding == COMMANDS_PER_LUN
-
-
-class _Channel:
-    """LUNs of one channel; ``ready`` are those that have both a read waiting and room for it."""
-
-    def __init__(self, env: Any, ways: int, luns: int) -> None:
-        self.luns = {(way, lun): _Lun() for way in range(ways) for lun in range(luns)}
-        self.ready: deque[_Lun] = deque()
-        self.news = env.event()
-
-    def make_ready(self, lun: _Lun) -> None:
-        self.ready.append(lun)
-        if not self.news.triggered:
-            self.news.succeed()
 
 
 class FlashScheduler:
@@ -81,7 +42,7 @@ class FlashScheduler:
         self._dram = dram
         self._counters = counters
         self._channels = tuple(
-            _Channel(self._env, flash.ways, flash.luns) for _ in range(flash.channels)
+            ChannelQueues(self._env, flash.ways, flash.luns) for _ in range(flash.channels)
         )
         for channel in self._channels:
             self._env.process(self._issue(channel))
@@ -94,39 +55,36 @@ class FlashScheduler:
         Returns the raw codewords, or None where they could not be corrected. Whatever the flash
         port raises (a page never written) is an error of the run.
         """
-        cause = yield from self._cores.run(Task.TRANSLATE, "flash_queue", cause, request=request)
-        size = self._layout.pair_bytes
-        order = _Read(place, pair * size, pairs * size, cause, request, self._env.event())
         channel = self._channels[place.channel]
-        lun = channel.luns[place.way, place.lun]
-        lun.waiting.append(order)
-        if lun.full:
-            self._counters.lun_full += 1
-        elif len(lun.waiting) == 1:
-            channel.make_ready(lun)
+        cause = yield from self._cores.run_by_state(
+            Task.TRANSLATE,
+            "flash_queue",
+            cause,
+            channel.lun(place).queue_work,
+            request=request,
+        )
+        size = self._layout.pair_bytes
+        order = Read(place, pair * size, pairs * size, cause, request, self._env.event())
+        self._counters.lun_full += not channel.put(order)
         result: tuple[bytes | None, Cause] = yield order.done
         return result
 
-    def _issue(self, channel: _Channel) -> Generator[Any, Any, None]:
+    def _issue(self, channel: ChannelQueues) -> Generator[Any, Any, None]:
         issued: list[Cause] = []
         while True:
             if not channel.ready:
                 channel.news = self._env.event()
                 yield channel.news
                 continue
-            lun = channel.ready.popleft()
-            order = lun.waiting.popleft()
-            lun.outstanding += 1
-            if lun.waiting and lun.full:
-                self._counters.lun_full += 1
-            elif lun.waiting:
-                channel.make_ready(lun)
+            order, lun = channel.take()
+            self._counters.lun_full += bool(lun.waiting) and lun.full
             freed = [lun.freed] if lun.freed is not None else []
             cause = yield from self._cores.run(
                 Task.FLASH_ISSUE,
                 "flash_issue",
                 latest([order.cause, *freed, *issued]),
                 request=order.request,
+                **lun.issue_work(),
             )
             issued = [cause]
             page = self._flash.read(
@@ -135,7 +93,9 @@ class FlashScheduler:
             self._counters.flash_reads += 1
             self._env.process(self._complete(channel, order, page))
 
-    def _complete(self, channel: _Channel, order: _Read, event: Any) -> Generator[Any, Any, None]:
+    def _complete(
+        self, channel: ChannelQueues, order: Read, event: Any
+    ) -> Generator[Any, Any, None]:
         page = yield event
         if page.status == ChannelStatus.BAD_COMMAND:
             raise RuntimeError(f"A flash command must suit the part, not {order}")
@@ -147,14 +107,14 @@ class FlashScheduler:
             kind="page",
         )
         self._flash.free(order.place.channel, page.slot, cause)
-        cause = yield from self._cores.run(
-            Task.FLASH_COMPLETION, "flash_complete", cause, request=order.request
+        cause = yield from self._cores.run_by_state(
+            Task.FLASH_COMPLETION,
+            "flash_complete",
+            cause,
+            channel.lun(order.place).completion_work,
+            request=order.request,
         )
-        lun = channel.luns[order.place.way, order.place.lun]
-        if lun.full and lun.waiting:
-            channel.make_ready(lun)
-        lun.outstanding -= 1
-        lun.freed = cause
+        channel.end(order.place, cause)
         good = page.status == ChannelStatus.OK
         self._counters.corrected_bits += page.corrected
         self._counters.uncorrectable += not good

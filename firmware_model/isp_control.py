@@ -93,7 +93,8 @@ class IspControl:
                 "segment_list",
                 cause,
                 request=request,
-                segment=len(part.pieces) + bool(part.chain),
+                segment=len(part.pieces),
+                chain=int(part.chain is not None),
             )
             pieces += part.pieces
             if part.chain is None:

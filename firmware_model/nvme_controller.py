@@ -21,7 +21,7 @@ from rtl.contract.nvme import (
     doorbell_offset,
 )
 
-__all__ = ["NvmeController", "QueueError", "classify"]
+__all__ = ["NvmeController", "QueueError", "QueueState", "classify"]
 
 SUBMISSION_BYTES = byte_size(SubmissionEntry)
 COMPLETION_BYTES = byte_size(CompletionEntry)
@@ -57,7 +57,7 @@ def classify(entry: Any) -> tuple[Status, bool]:
     return Status.SUCCESS, sampling
 
 
-class _Queue:
+class QueueState:
     """State of one queue pair in the controller."""
 
     def __init__(self, env: Any, registers: QueueRegisters) -> None:
@@ -74,6 +74,29 @@ class _Queue:
         self.room = Slots(env, "completion queue", registers.completion_entries - 1)
         self.rung: Any = env.event()
         self.rung_cause: Cause | None = None
+
+    @property
+    def head_address(self) -> int:
+        """Of the next submission entry."""
+        return self.registers.submission_address + SUBMISSION_BYTES * self.head
+
+    def fetched(self) -> None:
+        """The entry at the head is taken."""
+        self.head = (self.head + 1) % self.registers.submission_entries
+
+    def post_entry(self, cid: int, status: Status) -> tuple[int, bytes]:
+        """The next completion entry and its address; the place behind it is next then."""
+        address = self.registers.completion_address + COMPLETION_BYTES * self.post
+        raw = pack(
+            CompletionEntry,
+            sqhd=self.head,
+            sqid=self.registers.number,
+            cid=cid,
+            status={"phase": self.phase, "status": int(status)},
+        )
+        self.post = (self.post + 1) % self.registers.completion_entries
+        self.phase ^= not self.post
+        return address, raw
 
 
 class NvmeController:
@@ -112,7 +135,7 @@ class NvmeController:
         reading: Handler,
     ) -> None:
         self.slots = Slots(env, "command slots", parameters.command_slots)
-        self.queues: dict[int, _Queue] = {}
+        self.queues: dict[int, QueueState] = {}
         self._env = env
         self._cores = cores
         self._dma = dma
@@ -129,7 +152,7 @@ class NvmeController:
         number = registers.number
         if number in self.queues:
             raise ValueError(f"number of a queue must be a new one, not {number}")
-        queue = _Queue(self._env, registers)
+        queue = QueueState(self._env, registers)
         self.queues[number] = queue
         self._doorbells[doorbell_offset(number, completion=False)] = lambda value, cause: (
             self._ring_tail(queue, value, cause)
@@ -147,7 +170,7 @@ class NvmeController:
             if ring is None or not ring(value, cause):
                 self._counters.bad_doorbells += 1
 
-    def _ring_tail(self, queue: _Queue, value: int, cause: Cause) -> bool:
+    def _ring_tail(self, queue: QueueState, value: int, cause: Cause) -> bool:
         if not 0 <= value < queue.registers.submission_entries:
             return False
         queue.tail = value
@@ -156,7 +179,7 @@ class NvmeController:
             queue.rung.succeed()
         return True
 
-    def _ring_head(self, queue: _Queue, value: int, cause: Cause) -> bool:
+    def _ring_head(self, queue: QueueState, value: int, cause: Cause) -> bool:
         entries = queue.registers.completion_entries
         moved = (value - queue.taken) % entries
         used = (queue.post - queue.taken) % entries
@@ -167,7 +190,7 @@ class NvmeController:
             queue.room.release(cause, moved)
         return True
 
-    def _fetch(self, queue: _Queue) -> Generator[Any, Any, None]:
+    def _fetch(self, queue: QueueState) -> Generator[Any, Any, None]:
         registers = queue.registers
         done: list[Cause] = []
         while True:
@@ -177,14 +200,14 @@ class NvmeController:
                 continue
             assert queue.rung_cause is not None
             cause = yield from self.slots.acquire(latest([queue.rung_cause, *done]))
-            address = registers.submission_address + SUBMISSION_BYTES * queue.head
+            address = queue.head_address
             try:
                 raw, cause = yield from self._orders.fetch(
                     address, SUBMISSION_BYTES, cause, kind="sqe", routine="sqe_fetch"
                 )
             except CommandError:
                 raise _stray(registers.number, "submission", address) from None
-            queue.head = (queue.head + 1) % registers.submission_entries
+            queue.fetched()
             entry = unpack(SubmissionEntry, raw)
             cause = yield from self._cores.run(
                 Task.FRONT_END, "sqe_decode", cause, request=int(entry.cdw3)
@@ -192,7 +215,7 @@ class NvmeController:
             done = [cause]
             self._env.process(self._serve(queue, entry, cause))
 
-    def _serve(self, queue: _Queue, entry: Any, cause: Cause) -> Generator[Any, Any, None]:
+    def _serve(self, queue: QueueState, entry: Any, cause: Cause) -> Generator[Any, Any, None]:
         request = int(entry.cdw3)
         self._counters.commands += 1
         status = Status.SUCCESS
@@ -215,25 +238,13 @@ class NvmeController:
         return (yield from serve(entry, cause, request=request))
 
     def _complete(
-        self, queue: _Queue, cid: int, status: Status, cause: Cause, request: int
+        self, queue: QueueState, cid: int, status: Status, cause: Cause, request: int
     ) -> Generator[Any, Any, Cause]:
-        registers = queue.registers
         cause = yield from queue.room.acquire(cause)
         cause = yield from self._cores.run(Task.FRONT_END, "cqe_post", cause, request=request)
-        place, phase = queue.post, queue.phase
-        queue.post = (place + 1) % registers.completion_entries
-        if queue.post == 0:
-            queue.phase ^= 1
-            self._counters.phase_turns += 1
-        raw = pack(
-            CompletionEntry,
-            sqhd=queue.head,
-            sqid=registers.number,
-            cid=cid,
-            status={"phase": phase, "status": int(status)},
-        )
-        address = registers.completion_address + COMPLETION_BYTES * place
+        address, raw = queue.post_entry(cid, status)
+        self._counters.phase_turns += not queue.post
         try:
             return (yield from self._dma.write(address, raw, cause, request=request, kind="cqe"))
         except CommandError:
-            raise _stray(registers.number, "completion", address) from None
+            raise _stray(queue.registers.number, "completion", address) from None

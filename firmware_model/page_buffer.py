@@ -1,7 +1,7 @@
 """The page buffer in the SSD's DRAM: frames of flash pages, pinned while in use, LRU otherwise."""
 
 from collections import OrderedDict
-from collections.abc import Generator
+from collections.abc import Generator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -28,6 +28,8 @@ class Fill:
     first: int
     count: int
     landed: Any
+    waiting: int = 0
+    """Jobs that wait for it beside the one that asked for it."""
 
     @property
     def pairs(self) -> int:
@@ -61,8 +63,27 @@ class Claim(NamedTuple):
     cause: Cause
     waited: bool
     """Whether all frames had been pinned."""
-    evicted: bool
-    """Whether another page left the frame for it."""
+
+
+class HashChains:
+    """The hash table in which frames are found: chains of pages, new ones first.
+
+    There is a power of two of them, at least one a frame; the low bits of a page number choose.
+    """
+
+    def __init__(self, frames: int) -> None:
+        self.mask = (1 << (frames - 1).bit_length()) - 1
+        self._chains: dict[int, list[int]] = {}
+
+    def chain(self, page: int) -> Sequence[int]:
+        """Pages of the chain in which ``page`` is, or would be."""
+        return self._chains.get(page & self.mask, ())
+
+    def add(self, page: int) -> None:
+        self._chains.setdefault(page & self.mask, []).insert(0, page)
+
+    def remove(self, page: int) -> None:
+        self._chains[page & self.mask].remove(page)
 
 
 class PageBuffer:
@@ -73,7 +94,8 @@ class PageBuffer:
     frames are pinned, claims wait in order (those of one page together), and a release hands the
     frame over to the first of them at once. Whoever holds a pin must not claim another frame
     before it is released; then every wait ends. No time passes here but in such waits: the steps
-    are :class:`~firmware_model.page_reader.PageReader`'s.
+    are :class:`~firmware_model.page_reader.PageReader`'s, and :mod:`firmware_model.buffer_work`
+    says what they have to do.
 
     Parameters
     ----------
@@ -87,6 +109,8 @@ class PageBuffer:
         if capacity < 1:
             raise ValueError(f"capacity must be at least one page, not {capacity!r}")
         self.evictions = 0
+        self.hand_overs = 0
+        """Evictions by a release, for a page that waited."""
         self.full_waits = 0
         """Claims that found all frames pinned."""
         self._env = env
@@ -95,16 +119,35 @@ class PageBuffer:
         self._frames: dict[int, Frame] = {}
         self._idle: OrderedDict[int, Frame] = OrderedDict()
         self._waiting: dict[int, list[Any]] = {}
+        self.hashes = HashChains(capacity)
 
     def __len__(self) -> int:
         return len(self._frames)
 
+    def frame(self, page: int) -> Frame | None:
+        """The frame of ``page``, if it has one."""
+        return self._frames.get(page)
+
+    @property
+    def has_fresh(self) -> bool:
+        """Whether there are frames that never held a page."""
+        return len(self._frames) < self._capacity
+
+    @property
+    def oldest_idle(self) -> int | None:
+        """The page that leaves next."""
+        return next(iter(self._idle), None)
+
+    @property
+    def waiting(self) -> Mapping[int, Sized]:
+        """Claims that wait for a frame, by page, in the order in which they get one."""
+        return self._waiting
+
     def claim(self, page: int, cause: Cause) -> Generator[Any, Any, Claim]:
         """Pin the frame of ``page``, a fresh one if it has none; may wait for a release."""
-        evictions = self.evictions
         frame = self._take(page)
         if frame is not None:
-            return Claim(frame, cause, waited=False, evicted=self.evictions > evictions)
+            return Claim(frame, cause, waited=False)
         self.full_waits += 1
         turn = self._env.event()
         self._waiting.setdefault(page, []).append(turn)
@@ -127,8 +170,9 @@ class PageBuffer:
             turns = self._waiting.pop(page)
             self._make_room()
             granted = self._add(page, pins=len(turns))
-            for number, turn in enumerate(turns):
-                turn.succeed(Claim(granted, cause, waited=True, evicted=number == 0))
+            self.hand_overs += 1
+            for turn in turns:
+                turn.succeed(Claim(granted, cause, waited=True))
 
     def _take(self, page: int) -> Frame | None:
         """Pin ``page``'s frame, or a new one; None if all are pinned (as while anybody waits)."""
@@ -142,6 +186,7 @@ class PageBuffer:
     def _add(self, page: int, *, pins: int) -> Frame:
         frame = Frame(page, bytearray(self._layout.page_bytes), pins=pins)
         self._frames[page] = frame
+        self.hashes.add(page)
         return frame
 
     def _make_room(self) -> bool:
@@ -151,6 +196,7 @@ class PageBuffer:
             return False
         page, _ = self._idle.popitem(last=False)
         del self._frames[page]
+        self.hashes.remove(page)
         self.evictions += 1
         return True
 

@@ -1,13 +1,21 @@
 """Gets pages into the page buffer: hit, merge with a read in flight, or flash read."""
 
 from collections.abc import Generator
+from functools import partial
 from typing import Any
 
+from firmware_model.buffer_work import (
+    claim_work,
+    fill_work,
+    grant_work,
+    release_work,
+    wake_work,
+)
 from firmware_model.core import Cores
 from firmware_model.counters import Counters
 from firmware_model.flash_scheduler import FlashScheduler
 from firmware_model.outcome import CommandError
-from firmware_model.page_buffer import Frame, PageBuffer
+from firmware_model.page_buffer import Fill, Frame, PageBuffer
 from firmware_model.parameters import Task
 from firmware_model.slots import Slots
 from firmware_model.translation import ExtentMap
@@ -23,10 +31,10 @@ class PageReader:
     ``jobs`` bounds the pages on which the firmware works at a time. A job claims one frame, uses it
     and releases it, and never waits for a second frame with the first one pinned.
 
-    All that is done to the page buffer is a step: ``buffer_claim`` (look-up, pin; once more by a
-    job that had to wait for a frame), ``buffer_evict`` by the job that gets another page's frame,
-    ``buffer_fill`` when data has landed, ``buffer_wake`` by each job that was waiting for it, and
-    ``buffer_release``. What a step does is done at its end.
+    All that is done to the page buffer is a step: ``buffer_claim`` (look-up, eviction, pin),
+    ``buffer_grant`` by a job that had to wait for a frame, ``buffer_fill`` when data has landed,
+    ``buffer_wake`` by each job that was waiting for it, and ``buffer_release``. What a step does is
+    done at its end; what it costs follows from the state at its beginning.
     """
 
     def __init__(
@@ -64,7 +72,7 @@ class PageReader:
             If the page was never written.
         """
         place = self._extents.physical(page)
-        frame, cause = yield from self._claim(page, cause, request)
+        frame, cause = yield from self._claim(page, pairs, cause, request)
         ok = True
         missing = pairs & ~frame.valid & ~frame.arriving
         if missing:
@@ -75,11 +83,15 @@ class PageReader:
             raw, cause = yield from self._scheduler.read(
                 place, fill.first, fill.count, cause, request=request
             )
-            cause = yield from self._cores.run(
-                Task.FLASH_COMPLETION, "buffer_fill", cause, request=request
+            ok = raw is not None
+            cause = yield from self._cores.run_by_state(
+                Task.FLASH_COMPLETION,
+                "buffer_fill",
+                cause,
+                partial(fill_work, frame, fill, pairs, ok=ok),
+                request=request,
             )
             self._buffer.end_fill(frame, fill, raw, cause)
-            ok = raw is not None
         elif pairs & ~frame.valid:
             self._counters.merges += 1
         else:
@@ -90,10 +102,7 @@ class PageReader:
             if not rest:
                 ok = False  # it failed while this job read its own part
             else:
-                ok, cause = yield rest[0].landed
-                cause = yield from self._cores.run(
-                    Task.FLASH_COMPLETION, "buffer_wake", cause, request=request
-                )
+                ok, cause = yield from self._wait(frame, rest[0], pairs, request)
         if not ok:
             cause = yield from self.finish(frame, Task.FLASH_COMPLETION, cause, request=request)
             raise CommandError(Status.UNRECOVERED_READ_ERROR, cause)
@@ -103,24 +112,52 @@ class PageReader:
         self, frame: Frame, task: Task, cause: Cause, *, request: int
     ) -> Generator[Any, Any, Cause]:
         """End a job by a step of ``task``: its frame and its entry in the table are free then."""
-        cause = yield from self._cores.run(task, "buffer_release", cause, request=request)
+        cause = yield from self._cores.run_by_state(
+            task,
+            "buffer_release",
+            cause,
+            partial(release_work, self._buffer, frame),
+            request=request,
+        )
         self._buffer.release(frame, cause)
         self.jobs.release(cause)
         return cause
 
+    def _wait(
+        self, frame: Frame, fill: Fill, pairs: int, request: int
+    ) -> Generator[Any, Any, tuple[bool, Cause]]:
+        """Wait for a read that another job asked for; says whether it could be corrected."""
+        fill.waiting += 1
+        ok, cause = yield fill.landed
+        cause = yield from self._cores.run_by_state(
+            Task.FLASH_COMPLETION,
+            "buffer_wake",
+            cause,
+            partial(wake_work, frame, fill, pairs, ok=ok),
+            request=request,
+        )
+        fill.waiting -= 1
+        return ok, cause
+
     def _claim(
-        self, page: int, cause: Cause, request: int
+        self, page: int, pairs: int, cause: Cause, request: int
     ) -> Generator[Any, Any, tuple[Frame, Cause]]:
         """Pin the frame of ``page``, with all steps that it takes."""
-        cause = yield from self._cores.run(Task.TRANSLATE, "buffer_claim", cause, request=request)
+        cause = yield from self._cores.run_by_state(
+            Task.TRANSLATE,
+            "buffer_claim",
+            cause,
+            partial(claim_work, self._buffer, page, pairs),
+            request=request,
+        )
         claim = yield from self._buffer.claim(page, cause)
         cause = claim.cause
         if claim.waited:
-            cause = yield from self._cores.run(
-                Task.TRANSLATE, "buffer_claim", cause, request=request
-            )
-        if claim.evicted:
-            cause = yield from self._cores.run(
-                Task.TRANSLATE, "buffer_evict", cause, request=request
+            cause = yield from self._cores.run_by_state(
+                Task.TRANSLATE,
+                "buffer_grant",
+                cause,
+                partial(grant_work, claim.frame, pairs),
+                request=request,
             )
         return claim.frame, cause

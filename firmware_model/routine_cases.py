@@ -1,18 +1,17 @@
 """Inputs for the C routines, and the comparison of their results with the Python model.
 
 Each function runs one routine once on seeded random data, checks everything it returned and wrote,
-and gives back the counts. A difference is a :class:`ModelMismatch`.
+and gives back the counts. A difference is a :class:`~firmware_model.mismatch.ModelMismatch`.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from firmware_model.arm_machine import ArmProgram, Run
+from firmware_model.mismatch import equal, words
 from firmware_model.nvme_controller import classify
 from firmware_model.translation import grouping_counts, pieces_of_list
-from rtl.contract.channel import COMMANDS_PER_LUN, ChannelCommand
 from rtl.contract.codec import pack, unpack
 from rtl.contract.mixer import positions
 from rtl.contract.ns_config import BodyEntry
@@ -20,11 +19,8 @@ from rtl.contract.nvme import SAMPLING_BIT, Opcode, Status, SubmissionEntry
 
 __all__ = [
     "BLOCKS",
-    "ModelMismatch",
     "body_case",
     "body_run",
-    "flash_case",
-    "flash_run",
     "gather_case",
     "group_counts",
     "group_run",
@@ -35,21 +31,7 @@ __all__ = [
 
 LBA_LOG2, PAGE_LOG2, PAIR_LOG2, ID_LOG2 = 12, 14, 9, 3
 BLOCKS = 1 << 20
-LUNS = 2
 ONES = 0xFFFF_FFFF
-
-
-class ModelMismatch(Exception):
-    """Compiled code and model disagree."""
-
-
-def _equal(what: str, found: Any, expected: Any) -> None:
-    if found != expected:
-        raise ModelMismatch(f"{what} must be {expected!r} as in the model, not {found!r}")
-
-
-def _words(*values: int) -> bytes:
-    return np.array(values, dtype="<u4").tobytes()
 
 
 def sqe_run(program: ArmProgram, raw: bytes) -> Run:
@@ -59,8 +41,8 @@ def sqe_run(program: ArmProgram, raw: bytes) -> Run:
     )
     entry = unpack(SubmissionEntry, raw)
     status, sampling = classify(entry)
-    _equal("status of sqe_decode", run.value, int(status))
-    expected = _words(
+    equal("status of sqe_decode", run.value, int(status))
+    expected = words(
         entry.opcode,
         sampling,
         entry.cid,
@@ -70,7 +52,7 @@ def sqe_run(program: ArmProgram, raw: bytes) -> Run:
         entry.cdw11,
         (entry.cdw12 & 0xFFFF) + 1,
     )
-    _equal("command of sqe_decode", run.memory["table"], expected)
+    equal("command of sqe_decode", run.memory["table"], expected)
     return run
 
 
@@ -109,7 +91,7 @@ def body_run(
         "page_buffer:subgraph",
         objects={
             "page_buffer:body": body,
-            "table:format": _words(LBA_LOG2, PAGE_LOG2, PAIR_LOG2, id_log2, BLOCKS),
+            "table:format": words(LBA_LOG2, PAGE_LOG2, PAIR_LOG2, id_log2, BLOCKS),
             "table:out": bytes(16 * pieces),
             "page_buffer:subgraph": b"\xff" * (4 * targets + 8 * pieces),
         },
@@ -127,24 +109,24 @@ def body_case(program: ArmProgram, function: str, target: int, fan_out: int) -> 
         body += pack(BodyEntry, lba=lba, degree=degree, offset=offset, fan_out=fan_out)
         if function == "body_draw":
             key = int(generator.integers(0, 1 << 32))
-            body += _words(key)
+            body += words(key)
             taken = positions(key, degree, fan_out)
         else:
             taken = generator.integers(0, degree, fan_out)
-            body += _words(*taken)
+            body += words(*taken)
         result += 4
         pages = pieces_of_list(
             (lba << LBA_LOG2) + offset, taken, 1 << ID_LOG2, result, 1 << PAGE_LOG2
         )
         expected += [(at, page, start) for page in pages for start, _, at in pages[page]]
         result += 8 * fan_out
-        subgraph += _words(fan_out) + _words(ONES, 0) * fan_out
+        subgraph += words(fan_out) + words(ONES, 0) * fan_out
     run = body_run(program, function, body, target, len(expected) + 1)
-    _equal(f"status of {function}", run.value, int(Status.SUCCESS))
-    written = b"".join(_words(page, start, 2, at) for at, page, start in sorted(expected))
-    _equal(f"pieces of {function}", run.memory["table:out"], written + bytes(16))
+    equal(f"status of {function}", run.value, int(Status.SUCCESS))
+    written = b"".join(words(page, start, 2, at) for at, page, start in sorted(expected))
+    equal(f"pieces of {function}", run.memory["table:out"], written + bytes(16))
     room = subgraph + b"\xff" * 8
-    _equal(f"subgraph of {function}", run.memory["page_buffer:subgraph"], room)
+    equal(f"subgraph of {function}", run.memory["page_buffer:subgraph"], room)
     return run
 
 
@@ -179,30 +161,30 @@ def group_run(program: ArmProgram, pages: Sequence[int]) -> Run:
         "table:jobs",
         "table:grouped",
         objects={
-            "table:pieces": b"".join(_words(*one) for one in pieces),
-            "table:format": _words(LBA_LOG2, PAGE_LOG2, PAIR_LOG2, ID_LOG2, BLOCKS),
+            "table:pieces": b"".join(words(*one) for one in pieces),
+            "table:format": words(LBA_LOG2, PAGE_LOG2, PAIR_LOG2, ID_LOG2, BLOCKS),
             "table:jobs": b"\xff" * 16 * len(groups),
             "table:grouped": bytes(16 * len(pieces)),
         },
     )
-    _equal("value of group_pieces", run.value, len(groups))
+    equal("value of group_pieces", run.value, len(groups))
     jobs, grouped, end = b"", b"", 0
     for number, (name, group) in enumerate(groups.items()):
         end += len(group)
         pairs = sum({1 << (start >> PAIR_LOG2) for _, start, _, _ in group})
-        jobs += _words(name, pairs, len(group), end)
-        grouped += b"".join(_words(number, *rest) for _, *rest in group)
-    _equal("jobs of group_pieces", run.memory["table:jobs"], jobs)
-    _equal("pieces of group_pieces", run.memory["table:grouped"], grouped)
+        jobs += words(name, pairs, len(group), end)
+        grouped += b"".join(words(number, *rest) for _, *rest in group)
+    equal("jobs of group_pieces", run.memory["table:jobs"], jobs)
+    equal("pieces of group_pieces", run.memory["table:grouped"], grouped)
     return run
 
 
-def gather_case(program: ArmProgram, id: int, words: int) -> Run:
-    """Gather ``id`` ids of ``words`` 32-bit words each."""
-    generator = np.random.default_rng([id, words])
+def gather_case(program: ArmProgram, id: int, size: int) -> Run:
+    """Gather ``id`` ids of ``size`` 32-bit words each."""
+    generator = np.random.default_rng([id, size])
     page = generator.bytes(1 << PAGE_LOG2)
-    starts = generator.integers(0, (1 << PAGE_LOG2) // (4 * words), id) * 4 * words
-    pieces = b"".join(_words(0, start, words, 4 + 8 * n) for n, start in enumerate(starts))
+    starts = generator.integers(0, (1 << PAGE_LOG2) // (4 * size), id) * 4 * size
+    pieces = b"".join(words(0, start, size, 4 + 8 * n) for n, start in enumerate(starts))
     run = program.run(
         "gather",
         "page_buffer:page",
@@ -216,39 +198,7 @@ def gather_case(program: ArmProgram, id: int, words: int) -> Run:
         },
     )
     expected = bytes(4) + b"".join(
-        page[start : start + 4 * words].ljust(8, b"\0") for start in starts
+        page[start : start + 4 * size].ljust(8, b"\0") for start in starts
     )
-    _equal("subgraph of gather", run.memory["page_buffer:subgraph"], expected)
+    equal("subgraph of gather", run.memory["page_buffer:subgraph"], expected)
     return run
-
-
-def flash_run(program: ArmProgram, held: int, *, ready: bool = True) -> Run:
-    """Issue a whole-page read to a LUN that holds ``held`` commands, and compare."""
-    order = {"way": 3, "lun": 1, "row": 0x1_2345, "column": 554, "length": 17_728, "tag": 0xBEEF}
-    way_lun = order["way"] * LUNS + order["lun"]
-    outstanding = bytearray(8 * LUNS)
-    outstanding[way_lun] = held
-    run = program.run(
-        "flash_issue",
-        "registers",
-        "table:read",
-        "table:outstanding",
-        LUNS,
-        objects={
-            "registers": bytes(16) + _words(ready),
-            "table:read": _words(*order.values()),
-            "table:outstanding": bytes(outstanding),
-        },
-    )
-    taken = ready and held < COMMANDS_PER_LUN
-    command = pack(ChannelCommand, **order) if taken else bytes(16)
-    outstanding[way_lun] += taken
-    _equal("result of flash_issue", run.value, int(not taken))
-    _equal("command of flash_issue", run.memory["registers"][:16], command)
-    _equal("counts of flash_issue", run.memory["table:outstanding"], bytes(outstanding))
-    return run
-
-
-def flash_case(program: ArmProgram) -> Run:
-    """Issue a read that a LUN takes as its last."""
-    return flash_run(program, COMMANDS_PER_LUN - 1)

@@ -107,6 +107,7 @@ def slowed(costs, routine, factor):
     new = RoutineCost(
         instructions=scale(old.instructions),
         loads={name: scale(form) for name, form in old.loads.items()},
+        counts=old.counts,
         assumed=old.assumed,
     )
     return CostTable({**costs.routines, routine: new})

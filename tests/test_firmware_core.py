@@ -25,7 +25,9 @@ COSTS = CostTable(
             instructions=Linear(Fraction(60)), loads={"table": Linear(Fraction(2))}
         ),
         "loop": RoutineCost(
-            instructions=Linear(Fraction(5, 2), {"turn": Fraction(3, 2)}), loads={}
+            instructions=Linear(Fraction(5, 2), {"turn": Fraction(3, 2)}),
+            loads={},
+            counts=frozenset({"turn"}),
         ),
         "nothing": RoutineCost(instructions=Linear(Fraction(0)), loads={}),
     }
@@ -111,6 +113,26 @@ def test_busy_core_goes_on_with_the_next_queue_and_names_the_step_before():
     assert loop.core.ties == 1
     assert loop.core.waits == 2
     assert loop.core.busy_ps == 300 * NS
+
+
+def test_a_step_s_cost_may_follow_from_the_state_at_its_beginning():
+    """The second step begins when the first one has ended, and done what it is there for."""
+    loop = Loop(Task.GATHER)
+    env, turns = loop.kernel.env, []
+
+    def state():
+        return {"turn": len(turns)}
+
+    def flow(name, time_ns):
+        yield env.timeout(time_ns * NS)
+        cause = loop.kernel.origin("outside", name)
+        yield from loop.core.run_by_state(Task.GATHER, "loop", cause, state)
+        turns.extend(range(5))
+
+    env.process(flow("first", 0))
+    env.process(flow("second", 1))
+    # ceil(5/2 + 3/2 turns): 3 cycles, then 10.
+    assert loop.events() == [("loop", 0, 3, "first"), ("loop", 3, 13, "loop")]
 
 
 def test_work_that_comes_as_the_core_falls_idle_did_not_wait_for_it():

@@ -1,46 +1,64 @@
 """Cost tables, and the C routines against the Python model."""
 
+import re
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
 
-from firmware_model import cost_table
-from firmware_model.arm_machine import SOURCES, ArmProgram
+from firmware_model import cost_table, costing
+from firmware_model.arm_machine import CORES, SOURCES, ArmProgram
+from firmware_model.buffer_cases import tell
 from firmware_model.cost_table import COSTS, Linear, load_costs
-from firmware_model.costing import CORE, fit, main, table_text
+from firmware_model.costing import main
+from firmware_model.fits import entered, fit
+from firmware_model.flash_cases import flash_rows
+from firmware_model.header_cases import block_of, judge_block, slots_of
+from firmware_model.mismatch import words
 from firmware_model.ns_config import NsConfig, Refusal, SegmentList, parse_entry, target_of
-from firmware_model.routine_cases import (
-    BLOCKS,
-    body_run,
-    flash_run,
-    group_counts,
-    group_run,
-    sqe_run,
-)
-from rtl.contract.channel import COMMANDS_PER_LUN
+from firmware_model.nvme_cases import decode_run, prp_run
+from firmware_model.routine_cases import BLOCKS, body_run, group_counts, group_run, sqe_run
+from firmware_model.tables import NONE, empty_tables
 from rtl.contract.codec import pack
 from rtl.contract.ns_config import BodyEntry, Mode
 from rtl.contract.nvme import Opcode, Status, SubmissionEntry
 from tests import firmware_bench
 
+RESIDUALS = {"cortex_a9": 0, "cortex_a53": 1, "cortex_m7": 3}
+"""Largest deviation of a count from its fit; see docs/firmware.md."""
+
 
 @pytest.mark.slow
-def test_table_is_what_the_compiled_routines_cost(capsys):
+@pytest.mark.parametrize("core", CORES)
+def test_table_is_what_the_compiled_routines_cost(core, capsys):
     """Counts, fit and the file itself, byte for byte; results are compared on the way."""
-    assert (COSTS / f"{CORE}.yaml").read_text(encoding="utf-8") == table_text()
+    assert main(["--check", "--core", core]) == 0
+    assert f"{core}.yaml is up to date" in capsys.readouterr().out
+
+
+def test_a_stale_table_is_noticed(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(costing, "COSTS", tmp_path)
+    monkeypatch.setattr(costing, "table_text", lambda core: f"of {core.name}\n")
+    assert main(["--check"]) == 1
+    assert main([]) == 0
+    assert (tmp_path / "cortex_a53.yaml").read_text() == "of cortex_a53\n"
     assert main(["--check"]) == 0
-    assert "up to date" in capsys.readouterr().out
+    (tmp_path / "cortex_m7.yaml").write_text("old")
+    assert main(["--check"]) == 1
+    assert "cortex_m7.yaml must be made again" in capsys.readouterr().out
 
 
-def test_counted_routines_fit_exactly_and_are_not_marked_assumed():
-    text = (COSTS / f"{CORE}.yaml").read_text(encoding="utf-8")
-    assert text.count("# residual 0\n") == text.count("# residual") == 6
-    table = load_costs()
-    counted = {"sqe_decode", "body_parse", "body_draw", "group_pieces", "gather", "flash_issue"}
-    assert set(table.routines) - set(table.assumed) == counted
-    assert all(reason for reason in table.assumed.values())
+@pytest.mark.parametrize("core", CORES)
+def test_counted_routines_fit_and_assumed_ones_say_why(core):
+    text = (COSTS / f"{core}.yaml").read_text(encoding="utf-8")
+    residuals = [float(word) for word in re.findall(r"# residual (\S+)", text)]
+    table = load_costs((core, "assumed"))
+    assert len(residuals) == len(table.routines) - len(table.assumed) >= 24
+    assert max(residuals) <= RESIDUALS[core]
+    assert all(table.assumed.values())
 
 
 def test_sqe_decode_takes_sixteen_device_loads():
@@ -49,12 +67,33 @@ def test_sqe_decode_takes_sixteen_device_loads():
 
 def test_fit_is_exact_and_says_what_does_not_fit():
     rows = [({"n": n, "m": m}, 7 + 3 * n + 5 * m) for n in range(4) for m in range(3)]
-    found = fit(rows)
+    found = fit("one", rows)
     assert dict(found.coefficients) == {"base": 7, "n": 3, "m": 5}
     assert found.residual == 0
-    bent = fit([({"n": 0}, 0), ({"n": 1}, 1), ({"n": 2}, 4)])
+    bent = fit("one", [({"n": 0}, 0), ({"n": 1}, 1), ({"n": 2}, 4)])
     assert dict(bent.coefficients) == {"base": Fraction(-1, 3), "n": 2}
     assert bent.residual == Fraction(2, 3)
+    of_two = fit("one", [({"yes": 1, "no": 0}, 3), ({"yes": 0, "no": 1}, 4)], base=False)
+    assert dict(of_two.coefficients) == {"yes": 3, "no": 4}
+
+
+def test_fit_of_inputs_that_do_not_tell_counts_apart_is_refused():
+    rows = [({"n": n, "m": 2 * n}, n) for n in range(4)]
+    with pytest.raises(ValueError, match="one must be run so that 'm' varies apart from"):
+        fit("one", rows)
+
+
+def test_to_enter_a_loop_may_cost_something_of_its_own():
+    assert entered({"turn": 3, "other": 1}, ["turn", "absent"]) == {
+        "turn": 3,
+        "other": 1,
+        "turn>0": 1,
+    }
+    form = Linear(Fraction(5), {"turn": Fraction(2), "turn>0": Fraction(-4)})
+    assert form.counts == {"turn"}
+    assert [form({"turn": turn}) for turn in range(3)] == [5, 3, 5]
+    with pytest.raises(ValueError, match="Counts must not be negative, not -1"):
+        Linear(Fraction(1), {"turn": Fraction(-1)})({"turn": 2})
 
 
 @pytest.fixture(scope="module")
@@ -75,11 +114,97 @@ def test_sqe_decode_judges_as_the_model():
                     sqe_run(program, raw)
 
 
-def test_flash_issue_fills_a_lun_as_the_scheduler_does():
-    program = ArmProgram(SOURCES / "flash_issue.c")
-    for held in range(COMMANDS_PER_LUN + 2):
-        for ready in (True, False):
-            flash_run(program, held, ready=ready)
+@pytest.mark.parametrize("core", CORES)
+def test_page_buffer_and_flash_queues_tell_the_model_s_story_at_its_cost(core):
+    """Frame by frame and read by read, with other seeds than the cost tables are made with."""
+    program = ArmProgram(SOURCES / "page_buffer.c", CORES[core])
+    stories = [tell(program, n, 250, hot=hot, wide=4) for n, hot in ((1000, 0.3), (1001, 0.9))]
+    stories.append(flash_rows(ArmProgram(SOURCES / "flash.c", CORES[core]), 300))
+    table = load_costs((core,)).routines
+    for routine, rows in (item for story in stories for item in story.items()):
+        cost = table[routine]
+        for counts, run in rows:
+            assert abs(run.instructions - cost.instructions(counts)) <= RESIDUALS[core]
+            for place, form in cost.loads.items():
+                assert abs(run.loads.get(place, 0) - form(counts)) <= RESIDUALS[core]
+
+
+def test_flash_issue_leaves_a_controller_alone_that_is_not_ready():
+    run = ArmProgram(SOURCES / "flash.c").run(
+        "flash_issue",
+        "registers",
+        "table",
+        0,
+        objects={"registers": bytes(20), "table": empty_tables(8, 7).tobytes()},
+    )
+    assert run.value == NONE
+    assert run.memory["registers"] == bytes(20)
+
+
+HEADERS = {
+    "magic": (0, 1),
+    "version": (0, 2),
+    "length": (0, 4095),
+    "crc": (0, 1 << 31),
+    "mode": (0, 1, 2),
+    "id_bytes": (0, 4, 8, 16),
+    "target_count": (0, 1, 5, 1 << 31),
+    "body_bytes": (0, 99, 100, 101),
+    "body_segments": (0, 2, 126, 127),
+    "result_segments": (0, 126, 65_535),
+}
+
+
+@pytest.mark.parametrize("field", HEADERS)
+def test_headers_are_judged_as_by_the_model(field):
+    program = ArmProgram(SOURCES / "ns_config.c")
+    lists = slots_of(2, 0), slots_of(3, 1, chain=4)
+    for value in HEADERS[field]:
+        judge_block(program, block_of(*lists, **{"body_bytes": 100, field: value}))
+
+
+@pytest.mark.parametrize("mode", [0, 1])
+@pytest.mark.parametrize("body_bytes", [159, 160, 199, 200])
+def test_a_body_must_hold_its_targets(mode, body_bytes):
+    """Ten of them, of 16 bytes each and a key where positions are drawn."""
+    program = ArmProgram(SOURCES / "ns_config.c")
+    judge_block(program, block_of(*[slots_of(1, 0)] * 2, mode=mode, body_bytes=body_bytes))
+
+
+def test_a_list_goes_on_behind_its_last_slot_only():
+    chain = slots_of(0, 0, chain=3)
+    program = ArmProgram(SOURCES / "ns_config.c")
+    for body in (slots_of(1, 0) + chain, chain, chain + slots_of(1, 0), chain + chain):
+        judge_block(program, block_of(body, slots_of(1, 1), body_bytes=200))
+
+
+def test_segments_are_judged_as_by_the_model():
+    program = ArmProgram(SOURCES / "ns_config.c")
+    chained = slots_of(2, 0, chain=7)
+    for at, value in product(range(0, len(chained), 4), (0, 1, 2, 16, 4096, 4112)):
+        broken = bytearray(chained)
+        broken[at : at + 4] = value.to_bytes(4, "little")
+        judge_block(program, block_of(slots_of(1, 1), bytes(broken), body_bytes=200))
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 3, 256, 257])
+@pytest.mark.parametrize("block", [0, (1 << 33) - 256, (1 << 33) - 1, 1 << 33, (1 << 64) - 1])
+@pytest.mark.parametrize("prp1", [0, 2, 4, 4095, (1 << 40) + 4092])
+def test_read_commands_are_judged_as_by_the_model(blocks, block, prp1):
+    program = _block_program()
+    for prp2 in (0, 8, 1 << 33):
+        decode_run(program, blocks, block, prp1, prp2)
+
+
+@cache
+def _block_program():
+    return ArmProgram(SOURCES / "block_io.c")
+
+
+@pytest.mark.parametrize("entries", [[4096, 8192, 0], [4096, 8, 0], [2]])
+def test_prp_lists_are_judged_as_by_the_model(entries):
+    command = words(0, 0, 20_000, 10_000, 1) + bytes(16 * 8)
+    prp_run(_block_program(), command, entries, 10_000)
 
 
 @pytest.mark.parametrize("degree", [0, 1, 9, 1 << 31])
@@ -164,6 +289,7 @@ def test_code_with_relocations_is_refused(tmp_path):
         ("{one: {instructions: {base: x}}}", "bad.yaml: one must have whole numbers"),
         ("{one: {instructions: {base: 1}, load: {}}}", r"must not have the keys \['load'\]"),
         ("{one: {instructions: {base: -1}}}", "Counts must not be negative"),
+        ("{one: {instructions: {base: 1, n: 2}}}", r"counts must name \['n'\]"),
     ],
 )
 def test_bad_table_is_refused(tmp_path, monkeypatch, text, message):

@@ -18,7 +18,6 @@ class Story:
         self.buffer = PageBuffer(self.env, LAYOUT, capacity)
         self.events = []
         self.waited = []
-        self.evicted = []
 
     def use(self, time, page, duration):
         def job():
@@ -28,8 +27,6 @@ class Story:
             self.events.append((self.env.now, page, claim.cause.span))
             if claim.waited:
                 self.waited.append(page)
-            if claim.evicted:
-                self.evicted.append(page)
             assert frame.page == page
             yield self.env.timeout(duration)
             self.buffer.release(frame, Cause(self.env.now, page))
@@ -49,8 +46,8 @@ def test_least_recently_released_page_is_evicted():
     story.use(6, 9, 1)
     story.run()
     assert sorted(story.buffer._frames) == [7, 9]
-    assert story.buffer.evictions == 1
-    assert (story.waited, story.evicted) == ([], [9])
+    assert (story.buffer.evictions, story.buffer.hand_overs) == (1, 0)
+    assert story.waited == []
 
 
 def test_pinned_pages_stay_and_claims_wait_in_order_with_the_release_as_cause():
@@ -77,8 +74,9 @@ def test_waiting_claims_of_one_page_share_the_frame():
     story.use(2, 9, 5)
     story.use(3, 8, 9)
     assert story.run() == [(0, 7, 7), (10, 8, 7), (10, 8, 7), (19, 9, 8)]
-    # Of the two that get page 7's frame together, one evicts.
-    assert (story.waited, story.evicted) == ([8, 8, 9], [8, 9])
+    # Two get page 7's frame together, which is one eviction.
+    assert story.waited == [8, 8, 9]
+    assert (story.buffer.evictions, story.buffer.hand_overs) == (2, 2)
 
 
 def test_two_pins_need_two_releases():

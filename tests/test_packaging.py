@@ -47,7 +47,7 @@ def test_the_wheel_holds_the_four_packages_and_nothing_else(names):
     assert len(tops) == len(PACKAGES) + 1
 
 
-@pytest.mark.parametrize("pattern", ["*.py", "*.yaml", "*.v", "*.c"])
+@pytest.mark.parametrize("pattern", ["*.py", "*.yaml", "*.v", "*.c", "*.h"])
 def test_files_of_every_kind_are_in_the_wheel(names, pattern):
     expected = tracked(pattern)
     assert expected

@@ -13,7 +13,13 @@ enum status {
     INVALID_OPCODE = 0x001,
     INVALID_FIELD = 0x002,
     INVALID_NAMESPACE = 0x00B,
+    PRP_OFFSET_INVALID = 0x013,
     LBA_OUT_OF_RANGE = 0x080,
+    NS_CONFIG_MAGIC = 0x7C0,
+    NS_CONFIG_VERSION = 0x7C1,
+    NS_CONFIG_LENGTH = 0x7C2,
+    NS_CONFIG_CRC = 0x7C3,
+    NS_CONFIG_MODE = 0x7C6,
     NS_CONFIG_COUNT = 0x7C4,
     NS_CONFIG_ADDRESS = 0x7C5,
 };
@@ -57,6 +63,14 @@ struct page_job {
     uint32_t end;
 };
 
+/* Bits of channel, way and LUN in a word of the map, and raw bytes of a codeword pair. */
+struct geometry {
+    uint32_t channel_bits;
+    uint32_t way_bits;
+    uint32_t lun_bits;
+    uint32_t pair_bytes;
+};
+
 /* A flash read that waits for its channel. */
 struct flash_read {
     uint32_t way;
@@ -76,7 +90,5 @@ uint32_t group_pieces(struct piece *pieces, uint32_t count, const struct format 
                       struct page_job *jobs, struct piece *grouped);
 void gather(const volatile uint32_t *page, const struct piece *pieces, uint32_t count,
             volatile uint32_t *result);
-uint32_t flash_issue(volatile uint32_t *port, const struct flash_read *read, uint8_t *outstanding,
-                     uint32_t luns);
 
 #endif

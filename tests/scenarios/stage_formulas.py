@@ -8,7 +8,7 @@ from math import ceil
 
 from firmware_model.cost_table import load_costs
 
-__all__ = ["FORMULAS", "bus_clocks", "ecc_clocks"]
+__all__ = ["COUNTS", "FORMULAS", "bus_clocks", "ecc_clocks"]
 
 FLASH_PERIOD_PS = 10_000
 CORE_PERIOD_PS = 1_000
@@ -16,13 +16,26 @@ DRAM_WORD_BYTES = 64
 DDR_BYTES = 2
 STATUS_BYTES = 2
 
-LOADS = {name: cost.loads for name, cost in load_costs().routines.items()}
-COUNTS = {
+COSTS = load_costs()
+LOADS = {name: cost.loads for name, cost in COSTS.routines.items()}
+NOT_ZERO = {
     "body_parse": {"target": 1, "list": 1, "position": 1},
-    "group_pieces": {"page": 1, "more": 0, "compare": 0},
+    "body_draw": {"target": 1, "list": 1, "draw": 1},
+    "group_pieces": {"page": 1},
     "gather": {"id": 1, "word": 1},
     "segment_list": {"segment": 1},
     "block_io": {"piece": 1},
+    "prp_parse": {"entry": 1},
+    # One page, in a frame that never held another one; nobody else wants it.
+    "buffer_claim": {"fresh": 1, "miss": 1},
+    "buffer_fill": {"good": 1},
+    "buffer_wake": {"good": 1, "last": 1},
+    "buffer_release": {"idle": 1},
+    "flash_queue": {"first": 1, "ring": 1},
+}
+COUNTS = {
+    name: dict.fromkeys(cost.counts, 0) | NOT_ZERO.get(name, {})
+    for name, cost in COSTS.routines.items()
 }
 """What a routine's cost depends on, for one id of one list."""
 
@@ -109,7 +122,7 @@ def _firmware(c, segment):
     for place, form in LOADS[routine].items():
         latency_ps = c[f"ssd.firmware.cores.{segment.span.unit}.loads.{place}"]
         cycles = -(-latency_ps // CORE_PERIOD_PS)
-        total += ceil(form(COUNTS.get(routine, {}))) * cycles * CORE_PERIOD_PS
+        total += ceil(form(COUNTS[routine])) * cycles * CORE_PERIOD_PS
     return total
 
 

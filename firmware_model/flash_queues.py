@@ -1,0 +1,100 @@
+"""Reads that wait for one flash channel: a queue a LUN, and the ring of LUNs that can go on."""
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+from rtl.contract.channel import COMMANDS_PER_LUN
+from rtl.contract.kernel import Cause
+from rtl.contract.striping import PhysicalPage
+
+__all__ = ["ChannelQueues", "LunQueue", "Read"]
+
+
+@dataclass(eq=False)
+class Read:
+    """``length`` raw bytes from ``column`` of a page; ``done`` is a SimPy event."""
+
+    place: PhysicalPage
+    column: int
+    length: int
+    cause: Cause
+    request: int
+    done: Any
+
+
+class LunQueue:
+    """Reads waiting for one LUN, and how many commands it has."""
+
+    def __init__(self) -> None:
+        self.waiting: deque[Read] = deque()
+        self.outstanding = 0
+        self.freed: Cause | None = None
+        """The completion that last made room."""
+
+    @property
+    def full(self) -> bool:
+        return self.outstanding == COMMANDS_PER_LUN
+
+    def queue_work(self) -> dict[str, int]:
+        """What the cost of ``flash_queue`` depends on.
+
+        ``first`` says that no read waits, ``ring`` that the LUN comes into the ring.
+        """
+        first = not self.waiting
+        return {"first": int(first), "ring": int(first and not self.full)}
+
+    def issue_work(self) -> dict[str, int]:
+        """The same of ``flash_issue``, after its read was taken; ``more`` reads are waiting."""
+        more = bool(self.waiting)
+        return {"more": int(more), "ring": int(more and not self.full)}
+
+    def completion_work(self) -> dict[str, int]:
+        """The same of ``flash_complete``, before its command is counted off."""
+        return {"full": int(self.full), "ring": int(self.full and bool(self.waiting))}
+
+
+class ChannelQueues:
+    """LUNs of one channel; ``ready`` are those that have both a read waiting and room for it.
+
+    ``news`` is an event that comes when there is a ready one again.
+    """
+
+    def __init__(self, env: Any, ways: int, luns: int) -> None:
+        self.luns = {(way, lun): LunQueue() for way in range(ways) for lun in range(luns)}
+        self.ready: deque[LunQueue] = deque()
+        self.news = env.event()
+
+    def lun(self, place: PhysicalPage) -> LunQueue:
+        """The queue of the LUN that ``place`` is in."""
+        return self.luns[place.way, place.lun]
+
+    def put(self, read: Read) -> bool:
+        """Queue a read; says whether its LUN has room for one more command."""
+        lun = self.lun(read.place)
+        lun.waiting.append(read)
+        if len(lun.waiting) == 1 and not lun.full:
+            self._make_ready(lun)
+        return not lun.full
+
+    def take(self) -> tuple[Read, LunQueue]:
+        """The oldest read of the LUN whose turn it is, counted as that LUN's command."""
+        lun = self.ready.popleft()
+        read = lun.waiting.popleft()
+        lun.outstanding += 1
+        if lun.waiting and not lun.full:
+            self._make_ready(lun)
+        return read, lun
+
+    def end(self, place: PhysicalPage, cause: Cause) -> None:
+        """A command has ended: its LUN has room."""
+        lun = self.lun(place)
+        if lun.full and lun.waiting:
+            self._make_ready(lun)
+        lun.outstanding -= 1
+        lun.freed = cause
+
+    def _make_ready(self, lun: LunQueue) -> None:
+        self.ready.append(lun)
+        if not self.news.triggered:
+            self.news.succeed()

@@ -1,0 +1,96 @@
+"""Layout of the firmware's tables in ``c/tables.h``, and their sizes, for the counting harness."""
+
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "CHANNELS",
+    "DEFINES",
+    "FRAMES",
+    "JOBS",
+    "LUNS_A_CHANNEL",
+    "NONE",
+    "TABLES",
+    "empty_tables",
+    "entries",
+    "listed",
+]
+
+FRAMES = 1024
+JOBS = 1024
+CHANNELS = 8
+LUNS_A_CHANNEL = 16
+NONE = 0xFFFF_FFFF
+
+
+def _words(names: str) -> np.dtype:
+    return np.dtype([(name, "<u4") for name in names.split()])
+
+
+def _ring(entries: int) -> np.dtype:
+    return np.dtype([("head", "<u4"), ("tail", "<u4"), ("entries", "<u4", entries)])
+
+
+READ = _words("way lun row column length tag")
+FILL = np.dtype(
+    [
+        *_words("pairs frame job ok next waiting last_waiting queued").descr,
+        ("read", READ),
+    ]
+)
+TABLES = np.dtype(
+    [
+        *_words("capacity used mask waiting free_job free_fill").descr,
+        *((name, _ring(JOBS)) for name in ("granted", "ready", "woken", "finished")),
+        (
+            "jobs",
+            _words("page pairs widen channel way lun row frame ok request next same last_same"),
+            JOBS,
+        ),
+        ("requests", _words("jobs result result_bytes first_piece"), JOBS),
+        ("fills", FILL, JOBS),
+        ("frames", _words("page valid pins fills chain older newer"), FRAMES + 1),
+        ("chains", "<u4", FRAMES),
+        ("luns", _words("outstanding first last"), CHANNELS * LUNS_A_CHANNEL),
+        ("ready_luns", _ring(LUNS_A_CHANNEL), CHANNELS),
+    ]
+)
+"""``struct tables``; the compiler refuses a size that differs."""
+
+DEFINES = (
+    f"-DFRAMES={FRAMES}",
+    f"-DJOBS={JOBS}",
+    f"-DCHANNELS={CHANNELS}",
+    f"-DLUNS_A_CHANNEL={LUNS_A_CHANNEL}",
+    f"-DTABLES_BYTES={TABLES.itemsize}",
+)
+
+
+def empty_tables(capacity: int, mask: int) -> np.ndarray:
+    """``struct tables`` after power-up, of a page buffer with ``capacity`` frames."""
+    memory = np.zeros(1, TABLES)
+    table = memory[0]
+    table["capacity"], table["mask"], table["waiting"] = capacity, mask, NONE
+    for name in ("jobs", "fills"):
+        table[name]["next"] = [*range(1, JOBS), NONE]
+    table["chains"] = NONE
+    table["frames"][capacity]["older"] = table["frames"][capacity]["newer"] = capacity
+    for name in ("first", "last"):
+        table["luns"][name] = NONE
+    return memory
+
+
+def entries(ring: Any) -> list[int]:
+    """What is in a ring, oldest first."""
+    size = len(ring["entries"])
+    return [int(ring["entries"][n % size]) for n in range(int(ring["head"]), int(ring["tail"]))]
+
+
+def listed(table: Any, first: int, link: str, end: int = NONE) -> list[int]:
+    """Entries of a linked list from ``first`` on."""
+    found = []
+    while first != end:
+        found.append(first)
+        first = int(table[first][link])
+    return found
