@@ -16,6 +16,7 @@ from tests.scenarios import (
     onfi_pin_cases,
     onfi_plane_cases,
     onfi_ready_cases,
+    onfi_suspend_cases,
     onfi_write_cases,
 )
 from tests.scenarios.onfi_bus import PART, PERIOD_PS, OnfiBus, one_lun
@@ -31,6 +32,7 @@ CASES = cases_of(
     onfi_ready_cases,
     onfi_order_cases,
     onfi_plane_cases,
+    onfi_suspend_cases,
 )
 
 

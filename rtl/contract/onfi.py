@@ -101,7 +101,7 @@ class BusRule(enum.IntEnum, shape=8):
     COLUMN = 14
     """Column addresses are even and lie in the page."""
     BUSY = 15
-    """A busy LUN gets nothing but 70h, 78h and FFh."""
+    """A busy LUN gets nothing but 70h, 78h, FFh and a suspend."""
     T_WB_ACCESS = 16
     """For tWB after its confirm cycle a LUN gets nothing but FFh: its status means nothing yet."""
     T_WB_BUSY = 17
@@ -175,7 +175,17 @@ class BusRule(enum.IntEnum, shape=8):
     PROGRAM_ERASED = 49
     """A page is programmed once after its block was erased."""
     STATUS_BITS = 50
-    """ARDY comes with RDY, and RDY without ARDY only after 31h or 15h; unused bits are zero."""
+    """ARDY comes with RDY, and RDY without ARDY only after 31h, 15h or a suspend; unused bits are
+    zero.
+    """
+
+    # Of parts that have commands to suspend.
+    SUSPEND_ORDER = 51
+    """A suspend goes to a LUN at that kind of work, a resume to one that said that it holds it."""
+    SUSPENDED = 52
+    """A suspended LUN gets nothing but reads, its resume, status commands and FFh."""
+    SUSPENDED_ROW = 53
+    """A read of a suspended LUN is not of the page, or the block, under work."""
 
 
 def row_bits(part):

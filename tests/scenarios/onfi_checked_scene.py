@@ -22,6 +22,10 @@ class BusyDie(DieModel):
         self.rests = []
         """(edge, LUN) at which the array behind a cache has done its work."""
         self._works = [False] * self.part.luns
+        self._holds = [False] * self.part.luns
+        suspend = self.part.suspend
+        self._suspends = suspend and (suspend.program_suspend, suspend.erase_suspend)
+        self._resumes = suspend and (suspend.program_resume, suspend.erase_resume)
         self._opcode, self._addresses = 0xFF, []
         self._idle_for = 0
         self._wpst = cycles(self.part.extended.t_wpst_ps, PERIOD_PS)
@@ -37,7 +41,7 @@ class BusyDie(DieModel):
             self._column = (self._column + 1) % 256
             return self._column
         busy, _ = self._before[self._lun]
-        rests = not busy and not self._works[self._lun]
+        rests = not (busy or self._works[self._lun] or self._holds[self._lun])
         bits = (0 if busy else StatusBit.RDY) | (StatusBit.ARDY if rests else 0)
         return int(StatusBit.WP_N | bits)
 
@@ -54,7 +58,7 @@ class BusyDie(DieModel):
             self._command(edge, byte)
         elif rising and pins["ale"]:
             self._addresses.append(byte)
-            if len(self._addresses) == ADDRESSES.get(self._opcode):
+            if len(self._addresses) == ADDRESSES.get(self._opcode, 3):
                 self._addressed(edge)
 
     def _addressed(self, edge):
@@ -64,11 +68,16 @@ class BusyDie(DieModel):
             self._lun = min(lun, self.part.luns - 1)
         if self._opcode == Opcode.READ_STATUS_ENHANCED:
             self._mode = "status"
+        elif self._suspends and self._opcode in self._suspends:
+            self._holds[self._lun] = True
+        elif self._resumes and self._opcode in self._resumes:
+            self._holds[self._lun] = False
+            self._begin(edge, [self._lun])
         elif self._opcode in (Opcode.READ_PARAMETER_PAGE, Opcode.GET_FEATURES):
             self._begin(edge, range(self.part.luns))
 
     def _command(self, edge, byte):
-        if byte in ADDRESSES:
+        if byte in {*ADDRESSES, *(self._suspends or ()), *(self._resumes or ())}:
             self._opcode, self._addresses, self._taking = byte, [], False
         self._mode = "status" if byte == Opcode.READ_STATUS else "data"
         if byte in CONFIRMS:
@@ -81,6 +90,7 @@ class BusyDie(DieModel):
             for lun in self.luns:
                 lun.busy_from = None
             self._works = [False] * self.part.luns
+            self._holds = [False] * self.part.luns
             self._begin(edge, range(self.part.luns))
 
     def _begin(self, edge, luns):
@@ -118,11 +128,20 @@ class CheckedScene(Scene):
         """Read a page, and wait."""
         self.wait(self.bus.sense(way, lun, row, confirm=confirm), way, lun)
 
+    def begin(self, confirm):
+        """Wait until what was confirmed has begun; returns when."""
+        self.bus.until(confirm + self.bus.limit("wb") + 1)
+
     def erase(self, way, lun, row, confirm=Opcode.BLOCK_ERASE_CONFIRM):
         self.wait(self.bus.erase(way, lun, row, confirm), way, lun)
 
     def program(self, way, lun, row, confirm=Opcode.PROGRAM_CONFIRM):
         self.wait(self.bus.program(way, lun, row, confirm=confirm), way, lun)
+
+    def suspend(self, way, lun, row, opcode):
+        """Suspend what the LUN does, and ask for its status once it is ready."""
+        self.wait(self.bus.suspend(way, lun, row, opcode), way, lun)
+        self.bus.status_enhanced(way, lun, 0)
 
     def rest(self, way, lun):
         """Let the array come to rest, and a status byte say so."""

@@ -11,11 +11,14 @@ __all__ = [
     "FIRST",
     "KEEPS_OUTPUT",
     "ON_PLANES",
+    "RESUMES",
     "SIGNATURE_ADDRESS",
+    "SUSPENDS",
     "TAKES_DATA",
     "TARGET",
     "WITH_PAGE",
     "WITH_ROW",
+    "suspend_commands",
 ]
 
 PAGE_ADDRESS_CYCLES = COLUMN_CYCLES + ROW_CYCLES
@@ -66,6 +69,8 @@ BY_ADDRESS = {
     Opcode.SET_FEATURES: Request.FEATURE_ADDRESS,
 }
 """What is complete with its last address."""
+SUSPENDS = (Request.PROGRAM_SUSPEND, Request.ERASE_SUSPEND)
+RESUMES = (Request.PROGRAM_RESUME, Request.ERASE_RESUME)
 TAKES_DATA = (Opcode.PROGRAM, Opcode.CHANGE_WRITE_COLUMN, Opcode.SET_FEATURES)
 ON_PLANES = (
     Opcode.READ_MULTI_PLANE,
@@ -80,7 +85,12 @@ WITH_PAGE = (
     Request.CHOOSE,
     Request.LOAD,
 )
-WITH_ROW = (*WITH_PAGE, Request.STATUS_LUN, Request.ERASE, Request.ERASE_PLANE)
+WITH_ROW = (
+    *WITH_PAGE,
+    *(Request.STATUS_LUN, Request.ERASE, Request.ERASE_PLANE),
+    *SUSPENDS,
+    *RESUMES,
+)
 """With a row address of their own."""
 TARGET = (
     Request.RESET,
@@ -94,3 +104,12 @@ KEEPS_OUTPUT = (Opcode.READ_STATUS, Opcode.READ_STATUS_ENHANCED, Opcode.READ)
 """After these a die may go on with what it put out before."""
 SIGNATURE_ADDRESS = 0x20
 """Of 90h: where a die says ONFI (section 5.6)."""
+
+
+def suspend_commands(part):
+    """What the part's own opcodes ask for after three row cycles: a vendor's, none of ONFI's."""
+    if part.suspend is None:
+        return {}
+    return {
+        getattr(part.suspend, request.name.lower()): request for request in (*SUSPENDS, *RESUMES)
+    }

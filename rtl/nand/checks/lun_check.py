@@ -1,5 +1,8 @@
 """Rules about what LUNs may be told, for all operations."""
 
+from functools import reduce
+from operator import or_
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -8,11 +11,12 @@ from rtl.contract.channel import STAMP_BITS
 from rtl.contract.nand_part import cycles
 from rtl.contract.onfi import StatusBit
 from rtl.nand.checks.block_history import BlockHistory
-from rtl.nand.checks.command_set import TARGET
+from rtl.nand.checks.command_set import RESUMES, SUSPENDS, TARGET
 from rtl.nand.checks.lun_history import LunHistory
 from rtl.nand.checks.lun_shadows import LunShadows
 from rtl.nand.checks.request import Request
 from rtl.nand.checks.rules import rule_bits
+from rtl.nand.checks.suspend_check import SuspendCheck
 
 __all__ = ["LunCheck"]
 
@@ -28,6 +32,7 @@ BUSY_AT_ONCE = (
     Request.PROGRAM_PLANE,
     Request.ERASE,
     Request.ERASE_PLANE,
+    *RESUMES,
 )
 """Make a LUN busy."""
 OF_LUN = (*BUSY_AT_ONCE, Request.CHOOSE, Request.LOAD)
@@ -37,7 +42,7 @@ ASKS_WAY = tuple(request for request in TARGET if request is not Request.RESET)
 
 
 class LunCheck(wiring.Component):
-    """Rules BUSY to T_WB_BUSY, TARGET_IDLE, STATUS_BITS, and those of the LUNs' histories.
+    """Rules BUSY to T_WB_BUSY, TARGET_IDLE, STATUS_BITS, and those of histories and suspends.
 
     A LUN is busy from a confirm cycle of its own, and a way from the last cycle of FFh, ECh or EEh
     or the data of EFh, until R/B# or a status byte says ready. ONFI 3.1, section 5.3 (Reset), 5.13
@@ -77,6 +82,7 @@ class LunCheck(wiring.Component):
         self._luns = LunShadows(luns=ways * part.luns, **rest)
         self._targets = LunShadows(luns=ways, obeys_always=True, **rest)
         self._history = LunHistory(part, ways=ways)
+        self._suspends = None if part.suspend is None else SuspendCheck(part, ways=ways)
         self._blocks = BlockHistory(part, ways=ways, are_erased=are_erased, emitted=emitted)
         way, lun = range(max(ways, 2)), range(max(part.luns, 2))
         super().__init__(
@@ -106,11 +112,23 @@ class LunCheck(wiring.Component):
         m.submodules.targets = targets = self._targets
         m.submodules.history = history = self._history
         m.submodules.blocks = blocks = self._blocks
-        own, broken = Signal(rule_bits()), (history.broken, blocks.broken)
+        own, broken = Signal(rule_bits()), [history.broken, blocks.broken]
         on_way = Signal(self._ways * self._part.luns)
-        self._connect(m, on_way)
-        self._ask(m, own, on_way)
-        self._read_status(m, own)
+        # LUNs with an array at work behind RDY, or held.
+        engaged, refused = Signal.like(on_way), Signal()
+        m.d.comb += [engaged.eq(history.working), refused.eq(history.refused)]
+        told = self._ask(m, own, on_way, engaged, refused)
+        self._connect(m, on_way, told)
+        self._read_status(m, own, engaged)
+        if self._suspends is not None:
+            m.submodules.suspends = suspends = self._suspends
+            broken.append(suspends.broken)
+            m.d.comb += [
+                engaged.eq(history.working | suspends.holds),
+                refused.eq(history.refused | suspends.refused),
+                suspends.answers.eq(luns.status_ready),
+                suspends.rests.eq(history.rests),
+            ]
         late = (luns.late.word_select(way, self._part.luns).any() for way in range(self._ways))
         m.d.comb += [
             self.late.eq(targets.late | Cat(*late)),
@@ -118,11 +136,11 @@ class LunCheck(wiring.Component):
             own.t_wb_access.eq(luns.is_early | targets.is_early),
             self.source_fresh.eq(luns.is_fresh),
             self.way_fresh.eq(targets.is_fresh),
-            self.broken.eq(own.as_value() | broken[0].as_value() | broken[1].as_value()),
+            self.broken.eq(reduce(or_, (part.as_value() for part in [own, *broken]))),
         ]
         return m
 
-    def _connect(self, m, on_way):
+    def _connect(self, m, on_way, told):
         luns, targets, per_way = self._luns, self._targets, self._part.luns
         target = self.way * per_way + self.lun
         m.d.comb += [
@@ -136,15 +154,18 @@ class LunCheck(wiring.Component):
         for shadows in (luns, targets):
             opened = Mux(self.answers, self.now, self.opened)
             m.d.comb += [shadows.now.eq(self.now), shadows.opened.eq(opened)]
-        for component in (self._history, self._blocks):
+        histories = [self._history, self._suspends] if self._suspends else [self._history]
+        for component in (*histories, self._blocks):
             m.d.comb += [component.target.eq(target), component.row.eq(self.row)]
-        m.d.comb += self._history.on_way.eq(on_way)
+            m.d.comb += component.request.eq(told)
+        for component in histories:
+            m.d.comb += component.on_way.eq(on_way)
         with m.If((self.request != Request.NONE) | self.answers):
             m.d.comb += on_way.eq(((1 << per_way) - 1) << (self.way * per_way))
 
-    def _ask(self, m, own, on_way):
-        """Judge a request by who is busy; what can be taken goes to the histories."""
-        luns, targets, history = self._luns, self._targets, self._history
+    def _ask(self, m, own, on_way, engaged, refused):
+        """Judge a request by who is busy; returns what can be taken, for the histories."""
+        luns, targets = self._luns, self._targets
         at_lun, at_way = Signal.like(on_way), Signal(self._ways)
         is_early = luns.is_early | targets.is_early
         is_busy = Signal()
@@ -152,8 +173,9 @@ class LunCheck(wiring.Component):
             m.d.comb += [at_lun.eq(1 << luns.target), at_way.eq(1 << self.way)]
         way_busy = (targets.busy & at_way).any()
         told = Signal(Request)
-        m.d.comb += [history.request.eq(told), self._blocks.request.eq(told)]
         with m.Switch(self.request):
+            with m.Case(*SUSPENDS):
+                m.d.comb += [luns.ask.eq(at_lun), targets.ask.eq(at_way), told.eq(self.request)]
             with m.Case(*OF_LUN):
                 m.d.comb += [
                     luns.ask.eq(at_lun),
@@ -174,7 +196,7 @@ class LunCheck(wiring.Component):
                 m.d.comb += [
                     luns.ask.eq(on_way),
                     targets.ask.eq(at_way),
-                    is_busy.eq(((luns.busy | history.working) & on_way).any() | way_busy),
+                    is_busy.eq(((luns.busy | engaged) & on_way).any() | way_busy),
                     own.target_idle.eq(is_busy & ~is_early),
                 ]
                 with m.If(~is_busy):
@@ -187,14 +209,15 @@ class LunCheck(wiring.Component):
                 targets.ask.eq(at_way),
                 own.busy.eq(((luns.busy & on_way).any() | way_busy) & ~is_early),
             ]
-        begins = told.as_value().matches(*BUSY_AT_ONCE) & ~history.refused
+        begins = told.as_value().matches(*BUSY_AT_ONCE) & ~refused
         alone = told.as_value().matches(Request.RESET, Request.PARAMETERS, Request.GET_FEATURES)
         m.d.comb += [
             luns.confirm.eq(begins),
             targets.confirm.eq(alone | (self.request == Request.SET_FEATURES)),
         ]
+        return told
 
-    def _read_status(self, m, own):
+    def _read_status(self, m, own, engaged):
         """Take a status byte for what it says, and look whether it can be right."""
         luns, history = self._luns, self._history
         source = Signal.like(history.working)
@@ -208,7 +231,7 @@ class LunCheck(wiring.Component):
                 m.d.comb += self._targets.status_ready.eq(1 << self.source_way)
             with m.If(rests):
                 m.d.comb += history.rests.eq(source)
-            is_working = (history.working & source).any()
+            is_working = (engaged & source).any()
             m.d.comb += own.status_bits.eq(
                 (self.status & UNUSED_BITS).any() | Mux(ready, ~rests & ~is_working, rests)
             )

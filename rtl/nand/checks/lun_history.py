@@ -7,7 +7,7 @@ from amaranth.lib import data, enum, memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from rtl.nand.checks.command_set import TARGET
+from rtl.nand.checks.command_set import RESUMES, TARGET
 from rtl.nand.checks.request import Request
 from rtl.nand.checks.rules import rule_bits
 
@@ -27,7 +27,7 @@ READS = (Request.READ, Request.READ_PLANE, Request.READ_CACHE)
 NEXT_READS = (Request.READ_CACHE, Request.READ_NEXT, Request.READ_END)
 PROGRAMS = (Request.PROGRAM, Request.PROGRAM_CACHE, Request.PROGRAM_PLANE)
 ERASES = (Request.ERASE, Request.ERASE_PLANE)
-TOLD = (*READS, *NEXT_READS, *PROGRAMS, *ERASES, Request.LOAD)
+TOLD = (*READS, *NEXT_READS, *PROGRAMS, *ERASES, *RESUMES, Request.LOAD)
 """What changes the state of a LUN."""
 LEAVE_DATA = (*READS, *NEXT_READS, *ERASES, Request.LOAD, Request.CHOOSE, Request.STATUS_LUN)
 """What a LUN with data of a program must not get."""
@@ -220,7 +220,7 @@ class LunHistory(wiring.Component):
                 ]
             with m.Case(Request.PROGRAM_PLANE):
                 m.d.comb += [then.queue.eq(Queue.PROGRAM), then.page.eq(self._page)]
-            with m.Case(*ERASES):
+            with m.Case(*ERASES, *RESUMES):
                 m.d.comb += [then.reads.eq(0), then.cached.eq(0)]
                 with m.If(self.request == Request.ERASE_PLANE):
                     m.d.comb += then.queue.eq(Queue.ERASE)

@@ -19,6 +19,7 @@ from rtl.nand.checks.command_set import (
     TARGET,
     WITH_PAGE,
     WITH_ROW,
+    suspend_commands,
 )
 from rtl.nand.checks.request import Request
 from rtl.nand.checks.rules import rule_bits
@@ -66,6 +67,10 @@ class OperationSequence(wiring.Component):
 
     def __init__(self, part, *, ways):
         self._part = part
+        own = suspend_commands(part)
+        self._by_address = BY_ADDRESS | own
+        self._addresses = ADDRESSES | dict.fromkeys(own, ROW_CYCLES)
+        self._first = (*FIRST, *own)
         super().__init__(
             {
                 "written": In(1),
@@ -169,7 +174,7 @@ class OperationSequence(wiring.Component):
                 m.d.comb += self.broken.sequence.eq(1)
 
         with m.Switch(self.byte):
-            with m.Case(*FIRST):
+            with m.Case(*self._first):
                 m.d.sync += command.stage.eq(Stage.ADDRESS)
             with m.Case(Opcode.CHANGE_WRITE_COLUMN):
                 with m.If(goes_on):
@@ -216,7 +221,7 @@ class OperationSequence(wiring.Component):
         count = Signal.like(command.count)
         shifted = Cat(addresses[8:], self.byte)
         with m.Switch(command.opcode):
-            for opcode, cycles in ADDRESSES.items():
+            for opcode, cycles in self._addresses.items():
                 with m.Case(opcode):
                     m.d.comb += count.eq(cycles)
         with m.If((command.stage != Stage.ADDRESS) | ~is_ours | (command.count == count)):
@@ -227,7 +232,7 @@ class OperationSequence(wiring.Component):
             with m.If(command.count == count - 1):
                 m.d.comb += row_address.eq(shifted[COLUMN_BITS:])
                 with m.Switch(command.opcode):
-                    for opcode, request in BY_ADDRESS.items():
+                    for opcode, request in self._by_address.items():
                         with m.Case(opcode):
                             m.d.comb += asked.eq(request)
                             stage = Stage.DATA if opcode in TAKES_DATA else Stage.CLOSED

@@ -46,3 +46,9 @@ class Request(enum.Enum, shape=5):
     """Address of EFh."""
     SET_FEATURES = 21
     """End of the postamble of the data of EFh."""
+
+    # Of parts with opcodes of their own to suspend.
+    PROGRAM_SUSPEND = 22
+    PROGRAM_RESUME = 23
+    ERASE_SUSPEND = 24
+    ERASE_RESUME = 25

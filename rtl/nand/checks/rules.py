@@ -13,9 +13,10 @@ ALL_RULES = tuple(BusRule)
 
 def rules_of(part):
     """Rules that are watched on a channel of ``part``."""
-    if part.extended is not None:
+    if part.suspend is not None:
         return ALL_RULES
-    return tuple(rule for rule in BusRule if rule < BusRule.T_ADL)
+    beyond = BusRule.T_ADL if part.extended is None else BusRule.SUSPEND_ORDER
+    return tuple(rule for rule in BusRule if rule < beyond)
 
 
 def rule_bits(rules=ALL_RULES):
