@@ -130,8 +130,8 @@ def test_hardware_that_cannot_be_made_is_refused(refusal, key, value, message):
 def test_a_code_that_the_decoder_is_not_made_for_is_refused(refusal):
     weak = {"ssd.page_format.corrected_bits": 1}
     with pytest.raises(Built):
-        refusal(platform_overrides=weak)
-    found = refusal(platform_overrides=weak | {"ssd.flash.decoder": "present"})
+        refusal(platform_overrides=weak | {"ssd.flash.decoder": "absent"})
+    found = refusal(platform_overrides=weak)
     assert found.endswith("ssd.page_format: t must be at least 2, not 1")
 
 

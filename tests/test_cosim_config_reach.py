@@ -48,7 +48,7 @@ SPECIAL = {
     "ssd.flash.operations": "all",
     "ssd.flash.clock": "200 MHz",
     "ssd.flash.striping": "way channel lun",
-    "ssd.flash.decoder": "present",
+    "ssd.flash.decoder": "absent",
     "ssd.page_format.chunk": "512 B",
     "ssd.page_format.lba": "512 B",
     "ssd.page_format.field_bits": 13,

@@ -39,7 +39,7 @@ CHANGES = {
     "ssd.flash.mode": (CALM_FIRMWARE, 2),
     "ssd.flash.clock": (CALM_FIRMWARE, "200 MHz"),
     "ssd.flash.landing_slots": (FIRMWARE, 1),
-    "ssd.flash.decoder": (CALM_FIRMWARE, "present"),
+    "ssd.flash.decoder": (CALM_FIRMWARE, "absent"),
     # On one channel its places are as good as each other.
     "ssd.flash.striping": (FIRMWARE, "way lun channel", {"ssd.flash.channels": 2}),
     "ssd.page_format.lba": (FPGA, "4 KiB", LARGE_PAGES),

@@ -34,6 +34,7 @@ REGISTERS = {
     "flash.poll": 2,
     "flash.bus-wait": 0,
     "flash.transfer": 1,
+    "flash.ecc": 0,
 }
 """Clocks of the flash stages that no time of the part asks for: registers that a signal passes."""
 WHOLE = ("dma.setup", "pcie.ssd.latency", "pcie.fpga.latency", "pcie.p2p.latency")

@@ -10,7 +10,7 @@ from tests.system_runs import as_text, configuration, reference, run, run_functi
 pytestmark = [pytest.mark.hdl, pytest.mark.slow]
 
 SYSTEMS = ["firmware-csd", "fpga-csd"]
-PRESENT = {"ssd.flash.decoder": "present"}
+ABSENT = {"ssd.flash.decoder": "absent"}
 CORRECTED_BITS = 14
 CODEWORD_BITS = 8 * (256 + 21)
 BITS = [CODEWORD_BITS * n // (CORRECTED_BITS + 1) + 7 for n in range(CORRECTED_BITS + 1)]
@@ -19,17 +19,13 @@ BITS = [CODEWORD_BITS * n // (CORRECTED_BITS + 1) + 7 for n in range(CORRECTED_B
 
 def one_page(system, bits=(), simulator="icarus", **engine):
     """One request that reads page 0, ``bits`` of which read wrong."""
-    document = one_request.document(PRESENT) | {"engine": engine}
+    document = one_request.document() | {"engine": engine}
     return run(system, simulator, document, flips=[(0, bit) for bit in bits])
-
-
-def small():
-    return configuration(platform_overrides=PRESENT)
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_the_latency_of_the_decoder_is_a_stage(system):
-    plain, found = one_request.outcome(system), one_page(system)
+    plain, found = one_request.outcome(system, ABSENT), one_page(system)
     stages = found.stages_ps()
     assert stages.pop("flash.ecc") == ecc_clocks() * 10_000
     assert set(stages) == set(plain.stages_ps())
@@ -53,7 +49,7 @@ def test_what_can_be_corrected_changes_no_result_and_no_time(system):
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_a_bit_more_is_a_media_error(system):
-    document = one_request.document(PRESENT)
+    document = one_request.document()
     flips = [(0, bit) for bit in BITS]
     with pytest.raises(SimulationFailed, match="not UNRECOVERED_READ_ERROR") as caught:
         run_function("run", system, "icarus", as_text(document), flips=flips, blind=False)
@@ -70,9 +66,9 @@ def test_a_clock_that_stops_changes_nothing(system):
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_both_simulators_tell_the_same_story(system):
     flips = tuple((page, bit) for page in range(3) for bit in BITS[:5])
-    one, other = (run(system, name, small(), flips=flips) for name in ("verilator", "icarus"))
+    one, other = (run(system, name, configuration(), flips=flips) for name in ("verilator", "icarus"))
     assert one.result.counters["firmware.corrected_bits"] > 0
     assert one.latencies_ps == other.latencies_ps
     assert one.spans == other.spans
     assert one.result.counters == other.result.counters
-    assert one.subgraphs == other.subgraphs == reference(small())
+    assert one.subgraphs == other.subgraphs == reference()

@@ -18,7 +18,7 @@ ELSEWHERE = {
     "firmware.failed_commands": "test_laws_errors:test_a_broken_ns_config_is_an_error_by_name",
     "firmware.uncorrectable": "test_firmware_sampling:"
     "test_uncorrectable_page_fails_all_who_wait_for_it_and_is_read_again_later",
-    # There is no decoder.
+    # No bit reads wrong.
     "firmware.corrected_bits": "test_laws_ecc:"
     "test_what_can_be_corrected_changes_no_result_and_no_time",
     "channel.corrected": "test_laws_ecc:test_what_can_be_corrected_changes_no_result_and_no_time",

@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """How long each step of one request lasts, by the platform's times: worked out apart from the code.
 
 A formula gives the part of a step that depends on times; the rest (instructions, bytes on links,
@@ -7,6 +8,8 @@ registers between two clocks) is no constant's doing. ``c`` maps key paths to pi
 from math import ceil
 
 from firmware_model.cost_table import load_costs
+from rtl.bch.decoder import BchDecoder
+from rtl.contract.bch import BchCode
 
 __all__ = ["COUNTS", "FORMULAS", "bus_clocks", "ecc_clocks"]
 
@@ -85,13 +88,9 @@ def bus_clocks(c, data_bytes=0):
     }
 
 
-def ecc_clocks(*, codeword_bytes=277, corrected_bits=14):
-    """Clocks from a transfer's last word on the bus to the same word corrected (``docs/bch.md``).
-
-    A codeword comes in, its locator is found, and five registers.
-    """
-    touched = -(-(codeword_bytes + codeword_bytes % DDR_BYTES) // DDR_BYTES)
-    return touched + 4 * corrected_bits + 2 + 5
+def ecc_clocks():
+    """Clocks from a transfer's last word on the bus to the same word corrected."""
+    return BchDecoder(BchCode(m=12, t=14, chunk_bytes=256), DDR_BYTES).latency
 
 
 def _bus(c, segment):
@@ -137,6 +136,7 @@ FORMULAS = {
     "flash.poll": _bus,
     "flash.bus-wait": _bus,
     "flash.transfer": _bus,
+    "flash.ecc": lambda c, segment: ecc_clocks() * FLASH_PERIOD_PS,
     "gather.stage": _staging,
     "gather.first-word": _gather,
     "dma.setup": _sum("ssd.dma.setup"),
