@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.bit_errors import BitErrors
 from cosim.programmed import ProgrammedBlocks
 from rtl.contract.bch import BchCode
 from rtl.contract.codec import byte_size, pack
@@ -104,6 +105,8 @@ class FlashMedium:
         Page images kept, least recently sensed dropped first.
     programs_per_page : int
         How often a page may be programmed after an erase: see :class:`ProgrammedBlocks`.
+    errors : BitErrors, optional
+        Which bits read wrong; none if it is absent.
 
     Raises
     ------
@@ -120,6 +123,7 @@ class FlashMedium:
         *,
         cached_pages: int = 64,
         programs_per_page: int = 1,
+        errors: BitErrors | None = None,
     ) -> None:
         for name, found, needed in (
             ("layout.page_bytes", layout.page_bytes, part.page_bytes),
@@ -144,6 +148,7 @@ class FlashMedium:
         self._layout = layout
         self._code = code
         self._cached_pages = cached_pages
+        self._errors = errors
         self._images: OrderedDict[int, bytes] = OrderedDict()
         self._extents: list[_Extent] = []
         self._written = 0
@@ -189,8 +194,29 @@ class FlashMedium:
         self._written += pages
         return pages
 
-    def sense(self, channel: int, way: int, lun: int, row: int) -> bytes:
-        """Image of one page, ``layout.raw_bytes`` long, flipped bits included.
+    @property
+    def bit_errors(self) -> int:
+        """Bits that were sensed wrong, those of :meth:`flip_bit` not counted."""
+        return 0 if self._errors is None else self._errors.drawn
+
+    def sense(self, channel: int, way: int, lun: int, row: int, level: int = 0) -> bytes:
+        """What a die reads of one page at a read level, ``layout.raw_bytes`` long.
+
+        Raises
+        ------
+        UnwrittenPage
+            If no extent covers the page.
+        ValueError
+            If the array has no such page.
+        """
+        image = self.stored(channel, way, lun, row)
+        self.sensed += 1
+        if self._errors is None:
+            return image
+        return self._errors.flip(image, PhysicalPage(channel, way, lun, row), level)
+
+    def stored(self, channel: int, way: int, lun: int, row: int) -> bytes:
+        """Image of one page as its cells hold it, :meth:`flip_bit` included.
 
         Raises
         ------
@@ -204,7 +230,6 @@ class FlashMedium:
         image = self._blocks.find(place)
         if image is None:
             image = self._loaded_image(place, page)
-        self.sensed += 1
         return self._with_faults(page, image)
 
     def program(self, channel: int, way: int, lun: int, row: int, image: bytes) -> bool:

@@ -222,6 +222,26 @@ BAD = [
         "ssd.flash.ways must be at most chip_enables, not 8 > 4",
     ),
     (
+        (OVERRIDE, 'ssd.cells.level_shares: "100"'),
+        PLACED + "ssd.cells.level_shares must be a share such as '2 %' (in %), not '100', which "
+        "has no unit",
+    ),
+    (
+        (OVERRIDE, 'ssd.cells.die_spread: "150 %"'),
+        PLACED + "ssd.cells.die_spread must be at most 1000000 millionths, not 1500000",
+    ),
+    (
+        (OVERRIDE, "ssd.cells.cycles: 1000000"),
+        PLACED
+        + "ssd.cells.cycles: cycles, age and rates must leave at most half of all bits wrong, "
+        "not 0.632 of them and a die's spread",
+    ),
+    (
+        (OVERRIDE, 'ssd.cells.fresh_rate: "1e-4"'),
+        PLACED + "ssd.cells.fresh_rate must be a rate of errors such as '50 ppm' (in ppt, ppb or "
+        "ppm), not '1e-4'",
+    ),
+    (
         ('ssd.nand.t_r: "25 us"', 'ssd.page_format.lba: "1 KiB"'),
         PLACED + "ssd.page_format.lba must be 512 or 4096, not 1024",
     ),

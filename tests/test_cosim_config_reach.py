@@ -6,6 +6,7 @@ from cosim.config.build import (
     bch_code,
     bus_phases,
     card_wires,
+    cell_state,
     decoder_code,
     dram_times,
     firmware_parameters,
@@ -49,6 +50,12 @@ SPECIAL = {
     "ssd.flash.clock": "200 MHz",
     "ssd.flash.striping": "way channel lun",
     "ssd.flash.decoder": "absent",
+    "ssd.cells.cycles": 1000,
+    "ssd.cells.age": "8 h",
+    "ssd.cells.fresh_rate": "1 ppm",
+    "ssd.cells.cycles_exponent": "4/5",
+    "ssd.cells.age_exponent": "4/5",
+    "ssd.cells.level_shares": "100 %, 10 %",
     "ssd.page_format.chunk": "512 B",
     "ssd.page_format.lba": "512 B",
     "ssd.page_format.field_bits": 13,
@@ -77,7 +84,8 @@ def parameters(loaded):
     firmware = firmware_parameters(ssd, loaded.config.systems[0], 10**8)
     cores = [repr(core) for core in firmware.cores]
     return (
-        nand_part(ssd), page_layout(ssd), (code.m, code.t, code.chunk_bytes), striping(ssd),
+        nand_part(ssd), cell_state(ssd), page_layout(ssd), striping(ssd),
+        (code.m, code.t, code.chunk_bytes),
         bus_phases(ssd), decoder_code(ssd), period_ps(ssd.flash.clock.value),
         link_parameters(ssd.pcie), repr(firmware), cores, dict(firmware.binding),
         period_ps(fpga.clock.value), dram_times(fpga), wire_parameters(fpga.p2p),

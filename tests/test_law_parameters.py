@@ -30,6 +30,9 @@ LARGE_PAGES = {
 # Two codewords of 512 bytes are the least that can be read; their code needs a larger field.
 LONG_CODEWORDS = LARGE_PAGES | {"ssd.page_format.lba": "4 KiB", "ssd.page_format.field_bits": 13}
 
+AGED = {"ssd.cells.cycles": 3000, "ssd.cells.age": "2000 h"}
+"""Cells with three or four wrong bits a codeword."""
+
 CHANGES = {
     "ssd.nand.page": (FIRMWARE, "2 KiB", {"ssd.nand.spare": "448 B"}),
     "ssd.nand.luns": (FIRMWARE, 1),
@@ -42,6 +45,16 @@ CHANGES = {
     "ssd.flash.decoder": (CALM_FIRMWARE, "absent"),
     # On one channel its places are as good as each other.
     "ssd.flash.striping": (FIRMWARE, "way lun channel", {"ssd.flash.channels": 2}),
+    "ssd.cells.cycles": (CALM_FIRMWARE, 2000, AGED),
+    "ssd.cells.age": (CALM_FIRMWARE, "1000 h", AGED),
+    "ssd.cells.fresh_rate": (CALM_FIRMWARE, "500 ppm"),
+    "ssd.cells.worn_rate": (CALM_FIRMWARE, "200 ppm", AGED),
+    "ssd.cells.aged_rate": (CALM_FIRMWARE, "100 ppm", AGED),
+    "ssd.cells.cycles_exponent": (CALM_FIRMWARE, 1, AGED),
+    "ssd.cells.age_exponent": (CALM_FIRMWARE, 1, AGED),
+    "ssd.cells.level_shares": (CALM_FIRMWARE, "50 %", AGED),
+    "ssd.cells.die_spread": (CALM_FIRMWARE, "0 %", AGED),
+    "ssd.cells.seed": (CALM_FIRMWARE, 2, AGED),
     "ssd.page_format.lba": (FPGA, "4 KiB", LARGE_PAGES),
     "ssd.page_format.chunk": (FIRMWARE, "512 B", LONG_CODEWORDS),
     "ssd.page_format.field_bits": (FIRMWARE, 13),

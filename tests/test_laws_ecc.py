@@ -66,7 +66,9 @@ def test_a_clock_that_stops_changes_nothing(system):
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_both_simulators_tell_the_same_story(system):
     flips = tuple((page, bit) for page in range(3) for bit in BITS[:5])
-    one, other = (run(system, name, configuration(), flips=flips) for name in ("verilator", "icarus"))
+    one, other = (
+        run(system, name, configuration(), flips=flips) for name in ("verilator", "icarus")
+    )
     assert one.result.counters["firmware.corrected_bits"] > 0
     assert one.latencies_ps == other.latencies_ps
     assert one.spans == other.spans

@@ -18,10 +18,6 @@ ELSEWHERE = {
     "firmware.failed_commands": "test_laws_errors:test_a_broken_ns_config_is_an_error_by_name",
     "firmware.uncorrectable": "test_firmware_sampling:"
     "test_uncorrectable_page_fails_all_who_wait_for_it_and_is_read_again_later",
-    # No bit reads wrong.
-    "firmware.corrected_bits": "test_laws_ecc:"
-    "test_what_can_be_corrected_changes_no_result_and_no_time",
-    "channel.corrected": "test_laws_ecc:test_what_can_be_corrected_changes_no_result_and_no_time",
     "channel.uncorrectable": "test_rtl_nand_correction:"
     "test_a_page_is_corrected_a_fixed_time_after_it_was_read",
     "channel.bad_commands": "test_rtl_nand_unit:test_each_kind_of_bad_command_is_refused_alone",

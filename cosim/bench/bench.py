@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from cosim.config.build import bch_code, page_layout, striping
+from cosim.bit_errors import BitErrors
+from cosim.config.build import bch_code, cell_state, page_layout, striping
 from cosim.config.platform import SsdPlatform
 from cosim.engines.device import FlashArray, GatherCard
 from cosim.engines.hdl import HdlEngine
@@ -64,7 +65,12 @@ class Bench:
         )
         self.lockstep = LockStep(self.kernel, self.engine)
         self.medium = FlashMedium(
-            flash.part, layout, bch_code(ssd), striping(ssd), cached_pages=cached_pages
+            flash.part,
+            layout,
+            bch_code(ssd),
+            striping(ssd),
+            cached_pages=cached_pages,
+            errors=BitErrors(cell_state(ssd), flash.part.raw_page_bytes),
         )
         self.flash = ChannelPort(
             self.lockstep,

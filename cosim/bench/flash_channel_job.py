@@ -128,7 +128,7 @@ class _Saturation:
                 self._open -= 1
                 if not self._open:
                     self._over.succeed()
-            if read.data != bench.medium.sense(channel, way, lun, row)[:length]:
+            if read.data != bench.medium.stored(channel, way, lun, row)[:length]:
                 raise AssertionError(
                     f"Row {row} of LUN {lun}, way {way}, channel {channel} must come back "
                     "as it is in the cells"

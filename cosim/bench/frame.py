@@ -147,6 +147,6 @@ class _Reader:
             read: PageRead = yield self._port.read(
                 place.channel, place.way, place.lun, place.row, 0, length, cause
             )
-            if read.data != self._medium.sense(*place)[:length]:
+            if read.data != self._medium.stored(*place)[:length]:
                 raise AssertionError(f"Page {page} must come back as it is in the cells")
             self._port.free(place.channel, read.slot, read.cause)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from cosim.bit_errors import CellState
 from cosim.config.explain import naming
 from cosim.config.flash_build import bus_phases, bus_rate, check_flash, nand_part, period_ps
 from cosim.config.model import Platforms, System
@@ -17,6 +18,7 @@ from cosim.config.platform import (
     ReadLink,
     SsdPlatform,
 )
+from cosim.config.quantities import SHARE, parse_quantity
 from cosim.config.yaml_source import YamlSource
 from cosim.links import LinkParameters, WireParameters
 from firmware_model.parameters import (
@@ -40,6 +42,7 @@ __all__ = [
     "bus_phases",
     "bus_rate",
     "card_wires",
+    "cell_state",
     "check_platforms",
     "decoder_code",
     "dram_times",
@@ -67,6 +70,36 @@ def bch_code(ssd: SsdPlatform) -> BchCode:
 def decoder_code(ssd: SsdPlatform) -> BchCode | None:
     """Code of the ECC decoders in the flash channels, or None if there are none."""
     return bch_code(ssd) if ssd.flash.decoder.value == "present" else None
+
+
+def cell_state(ssd: SsdPlatform) -> CellState:
+    """Wear, age and error rates of the flash cells.
+
+    Raises
+    ------
+    ValueError
+        If the shares of the read levels are no shares, or more than half of all bits are wrong.
+    """
+    cells = ssd.cells
+    return CellState(
+        cycles=cells.cycles.value,
+        age_hours=cells.age.value,
+        fresh_rate_ppt=cells.fresh_rate.value,
+        worn_rate_ppt=cells.worn_rate.value,
+        aged_rate_ppt=cells.aged_rate.value,
+        cycles_exponent=cells.cycles_exponent.value,
+        age_exponent=cells.age_exponent.value,
+        level_shares_ppm=_level_shares(cells.level_shares.value),
+        die_spread_ppm=cells.die_spread.value,
+        seed=cells.seed.value,
+    )
+
+
+def _level_shares(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(parse_quantity(SHARE, share) for share in text.split(","))
+    except ValueError as error:
+        raise ValueError(f"level_shares {error}") from None
 
 
 def page_layout(ssd: SsdPlatform) -> PageLayout:
@@ -249,6 +282,8 @@ def _check_ssd(ssd: SsdPlatform, systems: tuple[System, ...], source: YamlSource
             _core(name, core)
     with naming("ssd", source, "flash"):
         striping(ssd)
+    with naming("ssd", source, "cells"):
+        cell_state(ssd)
     with naming("ssd", source, "page_format"):
         bch_code(ssd)
         page_layout(ssd)

@@ -11,7 +11,7 @@ from cosim.errors import UserError
 __all__ = ["naming"]
 
 _WORD = re.compile(r"\b[A-Za-z][a-z0-9_]*\b")
-_UNITS = ("_ps", "_bytes")
+_UNITS = ("_ps", "_bytes", "_hours", "_ppm", "_ppt")
 _OTHER_NAMES = {
     "bytes_per_second": ("rate",),
     "completion_entries": ("queue_entries",),

@@ -1,22 +1,25 @@
 """Platforms: the physical constants of one device, each with value, unit, source and mark."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Generic, Literal, Self, TypeVar
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, model_validator
 
-from cosim.config.part import Part
-from cosim.config.quantities import (
-    Bandwidth,
-    Cycles,
-    Frequency,
-    Ratio,
-    Size,
-    Time,
+from cosim.config.cells import Cells
+from cosim.config.constant import (
+    FREE_MARKS,
+    Byte,
+    Constant,
+    Mark,
+    Positive,
+    Text,
+    constants,
 )
+from cosim.config.part import Part
+from cosim.config.quantities import Bandwidth, Cycles, Frequency, Ratio, Size, Time
 
 __all__ = [
+    "FREE_MARKS",
     "PLATFORM_FOLDER",
     "Byte",
     "CardLink",
@@ -35,45 +38,11 @@ __all__ = [
 
 PLATFORM_FOLDER = Path(__file__).parents[1] / "platforms"
 
-T = TypeVar("T")
-
-Mark = Literal["measured", "stated", "inferred", "assumed", "configured"]
-"""How a constant came about. ``configured`` is an override of the run's configuration."""
-
-FREE_MARKS = ("assumed", "configured")
-"""Marks of constants that no source gives."""
-
 MAX_CHANNELS = 30
 """With the gather unit the most units whose event toggles are read in one word."""
 MAX_WAYS = 16
 """Of one channel; with ``MAX_LUNS`` the largest arrays for which the RTL is built."""
 MAX_LUNS = 8
-
-Text = Annotated[str, StringConstraints(min_length=1)]
-Positive = Annotated[int, Field(ge=1)]
-Byte = Annotated[int, Field(ge=0, le=0xFF)]
-
-
-class Constant(Part, Generic[T]):
-    """One number, and why it is that number."""
-
-    value: T
-    source: Text
-    mark: Mark
-
-
-def constants(part: Part, prefix: str = "") -> Iterator[tuple[str, Constant[Any]]]:
-    """All constants below ``part`` with their key paths, in the order of the models."""
-    for name in type(part).model_fields:
-        value = getattr(part, name)
-        if isinstance(value, Constant):
-            yield f"{prefix}{name}", value
-        elif isinstance(value, Part):
-            yield from constants(value, f"{prefix}{name}.")
-        elif isinstance(value, dict):
-            for key, item in value.items():
-                if isinstance(item, Part):
-                    yield from constants(item, f"{prefix}{name}.{key}.")
 
 
 class Nand(Part):
@@ -295,6 +264,7 @@ class SsdPlatform(Device):
     part: Literal["ssd"]
     nand: Nand
     flash: FlashArray
+    cells: Cells
     page_format: PageFormat
     firmware: Firmware
     nvme: Nvme

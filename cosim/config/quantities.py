@@ -8,15 +8,19 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
 __all__ = [
+    "AGE",
     "BANDWIDTH",
     "CYCLES",
+    "ERROR_RATE",
     "FREQUENCY",
     "SHARE",
     "SIZE",
     "TIME",
     "TRANSFERS",
+    "Age",
     "Bandwidth",
     "Cycles",
+    "ErrorRate",
     "Frequency",
     "Quantity",
     "Ratio",
@@ -89,8 +93,12 @@ CYCLES = Quantity("a number of cycles", "4 cycles", {"cycles": 1})
 """Base unit: clock cycle."""
 SHARE = Quantity("a share", "2 %", {"%": 10**4})
 """Base unit: millionth."""
+AGE = Quantity("an age", "30 days", {"h": 1, "days": 24})
+"""Base unit: hour."""
+ERROR_RATE = Quantity("a rate of errors", "50 ppm", {"ppt": 1, "ppb": 10**3, "ppm": 10**6})
+"""Base unit: errors in 10^12 bits."""
 
-_KINDS = (TIME, FREQUENCY, SIZE, BANDWIDTH, TRANSFERS, CYCLES, SHARE)
+_KINDS = (TIME, FREQUENCY, SIZE, BANDWIDTH, TRANSFERS, CYCLES, SHARE, AGE, ERROR_RATE)
 
 
 def parse_quantity(kind: Quantity, text: object) -> int:
@@ -157,6 +165,8 @@ Bandwidth = Annotated[int, *_annotation(BANDWIDTH)]
 Transfers = Annotated[int, *_annotation(TRANSFERS)]
 Cycles = Annotated[int, *_annotation(CYCLES)]
 Share = Annotated[int, *_annotation(SHARE)]
+Age = Annotated[int, *_annotation(AGE)]
+ErrorRate = Annotated[int, *_annotation(ERROR_RATE)]
 
 
 def _ratio(value: object) -> Fraction:

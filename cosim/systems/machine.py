@@ -4,9 +4,11 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import Any
 
+from cosim.bit_errors import BitErrors
 from cosim.config.build import (
     bch_code,
     card_wires,
+    cell_state,
     decoder_code,
     firmware_parameters,
     host_costs,
@@ -102,7 +104,8 @@ class Machine:
         engine = HdlEngine(dut, unit_names(ssd), stop_clocks=stop_clocks)
         await engine.start(BOOT_PS)
         lockstep = LockStep(kernel, engine)
-        medium = FlashMedium(part, layout, bch_code(ssd), places)
+        errors = BitErrors(cell_state(ssd), part.raw_page_bytes)
+        medium = FlashMedium(part, layout, bch_code(ssd), places, errors=errors)
         flash = ChannelPort(
             lockstep,
             engine,
@@ -189,6 +192,7 @@ class Machine:
         counts["driver.interrupts"] = self.driver.interrupts
         counts["driver.full_waits"] = self.driver.full_waits
         counts["medium.sensed"] = self.medium.sensed
+        counts["medium.bit_errors"] = self.medium.bit_errors
         counts["lockstep.rtl_ties"] = self.lockstep.rtl_ties
         counts["lockstep.kernel_ties"] = self.lockstep.kernel_ties
         counts["channel.hand_over_waits"] = self.flash.hand_over_waits

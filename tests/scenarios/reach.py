@@ -24,6 +24,8 @@ OVERRIDES = {
     "ssd.flash.striping": "way lun channel",  # pages beside each other meet on one bus
     "ssd.nand.t_r": "15 us",  # reads of one LUN pile up
     "ssd.nand.poll_first": "14 us",
+    "ssd.cells.cycles": 2000,  # every page has bits to correct
+    "ssd.cells.age": "1000 h",
     "ssd.dram_rate": "150 MB/s",  # landing slots and DMA slots are given back late
     "ssd.firmware.cores.core1.clock": "100 MHz",  # gathers and write-backs meet
     "ssd.firmware.page_jobs": 6,
