@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, NamedTuple
 
-from firmware_model.cost_table import CostTable
+from firmware_model.cost_table import CostTable, load_costs
 from firmware_model.parameters import CoreParameters, FirmwareParameters, Task
 from rtl.contract.kernel import Cause, Kernel
 
@@ -64,7 +64,7 @@ class Core:
         self._kernel = kernel
         self._env = kernel.env
         self._parameters = parameters
-        self._costs = costs
+        self.costs = costs
         self._known: dict[tuple[Any, ...], int] = {}
         """Cycles of the steps run so far, by routine and counts."""
         self._queues: tuple[deque[_Work], ...] = tuple(deque() for _ in self.tasks)
@@ -119,7 +119,7 @@ class Core:
     def _cycles(self, routine: str, counts: Counts) -> int:
         key = routine, *counts.items()
         if key not in self._known:
-            self._known[key] = self._costs.cycles(self._parameters, routine, **counts)
+            self._known[key] = self.costs.cycles(self._parameters, routine, **counts)
         return self._known[key]
 
     def _loop(self) -> Generator[Any, Any, None]:
@@ -185,18 +185,27 @@ class Core:
 
 
 class Cores:
-    """All cores of a device, and the binding of tasks to them."""
+    """All cores of a device, and the binding of tasks to them.
 
-    def __init__(self, kernel: Kernel, parameters: FirmwareParameters, costs: CostTable) -> None:
+    Each core has the costs of its kind, unless ``costs`` says otherwise.
+    """
+
+    def __init__(
+        self, kernel: Kernel, parameters: FirmwareParameters, costs: CostTable | None = None
+    ) -> None:
         self.cores = tuple(
             Core(
                 kernel,
                 core,
-                costs,
+                load_costs((core.kind, "assumed")) if costs is None else costs,
                 [task for task, name in parameters.binding.items() if name == core.name],
             )
             for core in parameters.cores
         )
+        self.assumed = {
+            routine: reason for core in self.cores for routine, reason in core.costs.assumed.items()
+        }
+        """Routines whose cost was not counted from code, with the reason."""
         by_name = {core.name: core for core in self.cores}
         self._by_task = {task: by_name[name] for task, name in parameters.binding.items()}
 

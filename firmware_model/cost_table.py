@@ -130,12 +130,15 @@ def load_costs(tables: Iterable[str] = ("cortex_a9", "assumed")) -> CostTable:
     Raises
     ------
     ValueError
-        If a table has an unknown key or a bad number, or two tables name the same routine; the
-        message begins with the file's name.
+        If there is no such table, it has an unknown key or a bad number, or two tables name the
+        same routine; the message begins with the file's name.
     """
     routines: dict[str, RoutineCost] = {}
     for table in tables:
         path = COSTS / f"{table}.yaml"
+        if not path.is_file():
+            known = ", ".join(sorted(file.stem for file in COSTS.glob("cortex_*.yaml")))
+            raise ValueError(f"Costs must be those of one of {known}, not of {table!r}")
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
         for name, entry in document["routines"].items():
             if name in routines:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from firmware_model.block_io import BlockIo
 from firmware_model.core import Cores
-from firmware_model.cost_table import CostTable, load_costs
+from firmware_model.cost_table import CostTable
 from firmware_model.counters import Counters
 from firmware_model.dma import DmaEngine, Dram
 from firmware_model.dma_orders import DmaOrders
@@ -37,7 +37,7 @@ class Device:
     queues : iterable of QueueRegisters
         I/O queue pairs that exist from the start; more with :meth:`attach_queue`.
     costs : CostTable, optional
-        Costs of the firmware's routines; the tables in ``firmware_model/costs`` if absent.
+        Costs of the firmware's routines on all cores; those of each core's kind if absent.
 
     Raises
     ------
@@ -61,9 +61,8 @@ class Device:
                 raise ValueError(f"flash_port.{unit} must be the striping's {needed}, not {found}")
         env = kernel.env
         self.parameters = parameters
-        self.costs = load_costs() if costs is None else costs
         self.counters = Counters()
-        self.cores = Cores(kernel, parameters, self.costs)
+        self.cores = Cores(kernel, parameters, costs)
         self.extents = ExtentMap(parameters.layout, parameters.striping)
         self.page_buffer = PageBuffer(env, parameters.layout, parameters.page_buffer_pages)
         dram = Dram(kernel, parameters.dram_bytes_per_second)

@@ -64,6 +64,8 @@ class CoreParameters:
     ----------
     name : str
         Unit name in spans.
+    kind : str
+        What core it is, by the name of its table in ``costs/``.
     period_ps : int
         Clock period.
     issue_rate : Fraction
@@ -82,6 +84,7 @@ class CoreParameters:
     """
 
     name: str
+    kind: str
     period_ps: int
     issue_rate: Fraction
     load_ps: Mapping[str, int]
@@ -89,8 +92,9 @@ class CoreParameters:
 
     def __post_init__(self) -> None:
         _positive(self, "period_ps", "poll_cycles")
-        if not self.name:
-            raise ValueError("name must not be empty")
+        for name in ("name", "kind"):
+            if not getattr(self, name):
+                raise ValueError(f"{name} must not be empty")
         if self.issue_rate <= 0:
             raise ValueError(f"issue_rate must be positive, not {self.issue_rate!r}")
         for place, latency in self.load_ps.items():

@@ -72,6 +72,7 @@ LAYOUT = PageLayout(page_bytes=8192, spare_bytes=1024)
 STRIPING = Striping(channels=2, ways=2, luns=2, rows=PART.rows)
 CORE = CoreParameters(
     name="core0",
+    kind="cortex_a9",
     period_ps=1000,
     issue_rate=Fraction(1),
     load_ps={"stack": 4000, "table": 30_000, "page_buffer": 110_000, "registers": 120_000},

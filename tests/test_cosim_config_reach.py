@@ -56,6 +56,9 @@ SPECIAL = {
     "ssd.cells.cycles_exponent": "4/5",
     "ssd.cells.age_exponent": "4/5",
     "ssd.cells.level_shares": "100 %, 10 %",
+    "ssd.firmware.cores.core0.type": "cortex_m7",
+    "ssd.firmware.cores.core1.type": "cortex_a53",
+    "ssd.firmware.page_buffer_memory": "cached",
     "ssd.page_format.chunk": "512 B",
     "ssd.page_format.lba": "512 B",
     "ssd.page_format.field_bits": 13,
@@ -68,6 +71,12 @@ COMPANIONS = {
         "ssd.page_format.corrected_bits": 12,
     },
     "ssd.page_format.field_bits": {"ssd.page_format.corrected_bits": 12},
+    **{
+        f"ssd.firmware.cores.{core}.loads.page_buffer_cached": {
+            "ssd.firmware.page_buffer_memory": "cached"
+        }
+        for core in ("core0", "core1")
+    },
 }
 """What else must hold for a change to be possible, before it and after it."""
 KEYS = [

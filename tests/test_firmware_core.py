@@ -14,6 +14,7 @@ from firmware_model.parameters import CoreParameters, Task
 # a load: 30 cycles for a table, 60 for the front end and for flash completions.
 CORE = CoreParameters(
     name="core0",
+    kind="cortex_a9",
     period_ps=1000,
     issue_rate=Fraction(1),
     load_ps={"table": 19_001, "registers": 49_001},

@@ -326,6 +326,7 @@ def test_bad_parameters_are_refused(change, message):
         ("core", {"issue_rate": Fraction(0)}, "issue_rate must be positive"),
         ("core", {"load_ps": {"stack": 0}}, r"load_ps\['stack'\] must be a positive integer"),
         ("core", {"name": ""}, "name must not be empty"),
+        ("core", {"kind": ""}, "kind must not be empty"),
         ("dma", {"slots": 0}, "slots must be a positive integer, not 0"),
         ("nvme", {"transfer_limit_bytes": 5000}, "must be a multiple of 4096, not 5000"),
         ("queue", {"submission_entries": 1}, "submission_entries must be in 2 to 65536, not 1"),

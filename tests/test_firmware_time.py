@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from cosim.spans import stage_totals
+from firmware_model.cost_table import load_costs
 from firmware_model.parameters import Task
 from rtl.contract.ns_config import Mode
 from rtl.contract.nvme import Opcode
@@ -299,6 +300,34 @@ def test_every_parameter_matters(key):
     if owner:
         change = {owner: replace(getattr(PARAMETERS, owner), **change)}
     assert rows(busy(replace(PARAMETERS, **change))) != rows(busy())
+
+
+def test_each_core_has_the_costs_of_its_kind():
+    cores = CORE, replace(CORE, name="core1", kind="cortex_a53")
+    binding = {task: "core1" if task is Task.ISP_CONTROL else "core0" for task in Task}
+    bench = busy(replace(PARAMETERS, cores=cores, binding=binding), costs=None)
+    tables = {core.name: load_costs((core.kind,)) for core in cores}
+    constant = {
+        (core, name): table.cycles(CORE, name)
+        for core, table in tables.items()
+        for name, cost in table.routines.items()
+        if not cost.counts
+    }
+    seen = set()
+    for unit, stage, start_ps, end_ps, *_ in rows(bench):
+        step = unit, stage.removeprefix("firmware.")
+        if step in constant:
+            seen.add(step)
+            assert end_ps - start_ps == constant[step] * CORE.period_ps
+    assert {unit for unit, _ in seen} == {"core0", "core1"}
+    assert constant["core0", "dma_complete"] != constant["core1", "dma_complete"]
+    assert bench.device.cores.assumed == {}
+
+
+def test_unknown_kind_of_core_is_refused():
+    odd = replace(PARAMETERS, cores=(replace(CORE, kind="cortex_a8"), replace(CORE, name="core1")))
+    with pytest.raises(ValueError, match="of cortex_a53, cortex_a9, cortex_m7, not of 'cortex_a8'"):
+        Bench([0, 1], np.arange(1), parameters=odd, costs=None)
 
 
 def test_issue_rate_divides_the_instructions():

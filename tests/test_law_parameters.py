@@ -29,6 +29,7 @@ LARGE_PAGES = {
 }
 # Two codewords of 512 bytes are the least that can be read; their code needs a larger field.
 LONG_CODEWORDS = LARGE_PAGES | {"ssd.page_format.lba": "4 KiB", "ssd.page_format.field_bits": 13}
+CACHED = {"ssd.firmware.page_buffer_memory": "cached"}
 
 AGED = {"ssd.cells.cycles": 3000, "ssd.cells.age": "2000 h"}
 """Cells with three or four wrong bits a codeword."""
@@ -60,10 +61,17 @@ CHANGES = {
     "ssd.page_format.field_bits": (FIRMWARE, 13),
     "ssd.page_format.corrected_bits": (CALM_FIRMWARE, 12),
     **{
-        f"{CORES}.{core}.{key}": (CALM_FIRMWARE, value)
+        f"{CORES}.{core}.{key}": (CALM_FIRMWARE, *value)
         for core in ("core0", "core1")
-        for key, value in (("clock", "500 MHz"), ("issue_rate", 2), ("poll", "50 cycles"))
+        for key, *value in (
+            ("type", "cortex_m7"),
+            ("clock", "500 MHz"),
+            ("issue_rate", 2),
+            ("poll", "50 cycles"),
+            ("loads.page_buffer_cached", "500 ns", CACHED),
+        )
     },
+    "ssd.firmware.page_buffer_memory": (CALM_FIRMWARE, "cached"),
     **{
         f"{BINDING}.{task}": (FIRMWARE, "core1")
         for task in ("front_end", "isp_control", "translate", "flash_issue", "flash_completion")

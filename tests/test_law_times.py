@@ -47,6 +47,10 @@ UNSEEN = {
     "fpga.dram.t_faw": "rows are opened one at a time",
     "fpga.dram.t_refi": "the request ends before a refresh",
     "fpga.dram.t_rfc": "the request ends before a refresh",
+    **{
+        f"ssd.firmware.cores.{core}.loads.page_buffer_cached": "the page buffer is uncached"
+        for core in ("core0", "core1")
+    },
 }
 """Times that one request does not meet, and why; ``test_law_parameters`` shows what they do."""
 

@@ -207,7 +207,10 @@ def firmware_parameters(ssd: SsdPlatform, system: System, edge_bytes: int) -> Fi
     """
     firmware, layout, places = ssd.firmware, page_layout(ssd), striping(ssd)
     return FirmwareParameters(
-        cores=tuple(_core(name, core) for name, core in firmware.cores.items()),
+        cores=tuple(
+            _core(name, core, firmware.page_buffer_memory.value)
+            for name, core in firmware.cores.items()
+        ),
         binding={task: getattr(firmware.binding, task.name.lower()).value for task in Task},
         layout=layout,
         striping=places,
@@ -279,7 +282,7 @@ def _check_ssd(ssd: SsdPlatform, systems: tuple[System, ...], source: YamlSource
     check_flash(ssd, source)
     for name, core in ssd.firmware.cores.items():
         with naming("ssd", source, f"firmware.cores.{name}"):
-            _core(name, core)
+            _core(name, core, ssd.firmware.page_buffer_memory.value)
     with naming("ssd", source, "flash"):
         striping(ssd)
     with naming("ssd", source, "cells"):
@@ -307,12 +310,16 @@ def _check_binding(ssd: SsdPlatform) -> None:
             raise ValueError(f"{task} must be one of {', '.join(cores)}, not {core.value!r}")
 
 
-def _core(name: str, core: Core) -> CoreParameters:
+def _core(name: str, core: Core, memory: str) -> CoreParameters:
     loads: dict[str, Any] = {
         key: getattr(core.loads, key).value for key in type(core.loads).model_fields
     }
+    cached = loads.pop("page_buffer_cached")
+    if memory == "cached":
+        loads["page_buffer"] = cached
     return CoreParameters(
         name=name,
+        kind=core.type.value,
         period_ps=period_ps(core.clock.value),
         issue_rate=core.issue_rate.value,
         load_ps=loads,

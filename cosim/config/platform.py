@@ -141,7 +141,9 @@ class Loads(Part):
     table: Constant[Time]
     """Maps, queues and lists of the firmware."""
     page_buffer: Constant[Time]
-    """Buffered pages and pending subgraphs."""
+    """Buffered pages and pending subgraphs, and what else DMA and flash write: uncached."""
+    page_buffer_cached: Constant[Time]
+    """The same where that memory is cached: of two loads a line, as the words of an id."""
     registers: Constant[Time]
     """Of the flash controllers, the NVMe front end and the DMA engine."""
 
@@ -149,6 +151,8 @@ class Loads(Part):
 class Core(Part):
     """One embedded core."""
 
+    type: Constant[Literal["cortex_a9", "cortex_a53", "cortex_m7"]]
+    """For which the firmware is compiled: the table of its costs."""
     clock: Constant[Frequency]
     issue_rate: Constant[Ratio]
     """Instructions a cycle while no load waits."""
@@ -176,6 +180,8 @@ class Firmware(Part):
     cores: dict[Text, Core] = Field(min_length=1)
     binding: Binding
     page_buffer: Constant[Size]
+    page_buffer_memory: Constant[Literal["uncached", "cached"]]
+    """How the cores see the memory that DMA and flash write."""
     page_jobs: Constant[Positive]
     """Page reads and gathers that it keeps track of at a time."""
     subgraph_buffer: Constant[Size]

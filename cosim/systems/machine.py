@@ -182,7 +182,7 @@ class Machine:
             batches=tuple(self.batches),
             subgraph_sha256=subgraph_sha256(self.subgraphs),
             counters=self.counters(),
-            assumed_costs=self.device.costs.assumed,
+            assumed_costs=self.device.cores.assumed,
         )
 
     def counters(self) -> dict[str, int]:
