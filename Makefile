@@ -9,7 +9,7 @@ SIM ?= verilator
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup compare test check sim verilog bench bench-flash-channel synth formal firmware-costs clean
+.PHONY: help setup compare test check sim verilog bench bench-flash-channel flash-campaign synth formal firmware-costs clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:[^#]*## /\t/' | expand -t 22
@@ -50,6 +50,9 @@ bench-flash-channel: $(STAMP)  ## saturated reads against the bound of the bus, 
 	mkdir -p build/bench
 	$(BIN)/csd-cosim bench flash-channel --json build/bench/flash-channel.json \
 		--plot build/bench/flash-channel.png $(ARGS)
+
+flash-campaign: $(STAMP)  ## 10,000 random operations over a flash bus on both simulators, 1,000 on Cosmos+, against a model
+	$(BIN)/python -m tests.flash_campaign
 
 synth: $(STAMP)  ## cells and clock of the RTL on an ECP5, cells on an UltraScale+ (UNITS=a,b), into docs and build
 	$(BIN)/python -m cosim.synthesis $(if $(UNITS),--units $(UNITS),--page docs/synthesis.md) \

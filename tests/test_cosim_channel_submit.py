@@ -116,24 +116,44 @@ def test_what_comes_without_a_choice_is_an_answer(bench):
 
 
 def test_a_command_without_a_free_launch_slot_waits_for_one(bench):
-    done = [bench.submit(ChannelOperation.PROGRAM, lun=lun, data=IMAGE) for lun in (0, 1)]
+    """It is free when the data is on the die, long before its program is done."""
+    for lun in (0, 1):
+        bench.submit(ChannelOperation.PROGRAM, lun=lun, data=IMAGE)
     late = bench.submit(ChannelOperation.PROGRAM, way=0, data=b"late")
-    bench.kernel.env.run(200 * PERIOD_PS)
+    bench.kernel.env.run(209 * PERIOD_PS)
     assert len(bench.engine.boxes[4, "command"].history) == 2
-    first = finish_program(bench, done[0])
-    bench.kernel.env.run(first.cause.at_ps + PERIOD_PS)
+    bench.begin(210, 1, ArrayOperation.PROGRAM)
     command = command_of(bench)
     assert (command.way, command.slot) == (0, 0)
     assert launched(bench)[0] == b"late"
     assert bench.port.launch_waits == 1
-    at = first.cause.at_ps // PERIOD_PS
-    stamps = {"accepted": at + 1, "command": at + 3, "issued": at + 50}
-    value = finish_program(bench, late, tag=2, at=at + 60, way=0, **stamps)
-    waited = next(s for s in bench.kernel.spans if s.end_ps == (at + 1) * PERIOD_PS)
-    assert (waited.stage, waited.start_ps) == ("flash.hand-over", first.cause.at_ps)
-    assert (waited.cause, waited.ready_ps) == (first.cause.span, BOOT_PS)
+    stamps = {"accepted": 211, "command": 213}
+    value = finish_program(bench, late, tag=2, way=0, at=310, **stamps)
+    ready = 310 + PROGRAM_EDGES + 100
+    done = STAMPS | dict.fromkeys(("ready", "transfer", "received", "last"), ready)
+    bench.complete(ready + 1, tag=0, **done)
+    waited = next(s for s in bench.kernel.spans if s.end_ps == 211 * PERIOD_PS)
+    assert (waited.stage, waited.start_ps) == ("flash.hand-over", 210 * PERIOD_PS)
+    assert waited.ready_ps == BOOT_PS
+    sender = bench.kernel.spans[waited.cause]
+    assert (sender.stage, sender.end_ps) == ("flash.command", 210 * PERIOD_PS)
     totals = stage_totals(critical_path(bench.kernel.spans, value.cause, BOOT_PS))
-    assert totals["flash.program"] == 2 * FULL.extended.t_prog_ps
+    assert totals["flash.command"] == (210 - 103 + 310 - 213) * PERIOD_PS
+
+
+def test_the_last_slot_is_for_luns_with_nothing_under_way(bench):
+    """What waits for its LUN would keep it from the bus for the time of a program."""
+    bench.submit(ChannelOperation.ERASE)
+    bench.submit(ChannelOperation.PROGRAM, way=0, data=IMAGE)
+    bench.submit(ChannelOperation.PROGRAM, data=b"after the erase")
+    bench.submit(ChannelOperation.PROGRAM, lun=1, data=b"at once")
+    bench.kernel.env.run(BOOT_PS + 10 * PERIOD_PS)
+    assert launched(bench) == {0: IMAGE, 1: b"at once"}
+    same = dict.fromkeys(("ready", "transfer", "received", "last"), 200)
+    bench.begin(210, 1, ArrayOperation.PROGRAM, way=0)
+    assert launched(bench)[0] == IMAGE
+    bench.complete(215, tag=0, **(STAMPS | same))
+    assert launched(bench)[0] == b"after the erase"
 
 
 def test_a_command_behind_one_that_waits_for_a_slot_waits_too(bench):

@@ -43,8 +43,8 @@ class ChannelPort:
     ``flash.ch{c}``:
 
     - ``flash.hand-over``, until the channel's clock edge that takes the command. If it waited for a
-      launch slot, this begins when one was given back, and its cause is the last span of the
-      command that had it;
+      launch slot, this begins when one came back, and its cause is the span in which another
+      command's data went to its die, or that command's last one;
     - ``flash.queue``, until its first cycle is on the bus;
     - ``flash.command``, its cycles and the data that goes to the die, until R/B# is low, or until
       the last cycle of what leaves the LUN ready;
@@ -265,6 +265,7 @@ class ChannelPort:
         if command is not None and command.data:
             command.bus_span = self._kernel.reserve()
             state.release_bus(Cause(edge_ps - self._busy_ps, command.bus_span))
+            state.launches.sent(command, Cause(edge_ps, command.bus_span))
         row, register = fields["begin.row"], fields["begin.register"]
         state.arrays.begin(way, lun, fields["begin.number"], operation, row, register)
 

@@ -1,6 +1,6 @@
 """Who holds the slots of a channel's launch buffer, and who waits for one."""
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
@@ -30,6 +30,9 @@ AnyLaunched = TypeVar("AnyLaunched", bound=Launched)
 class LaunchSlots(Generic[AnyLaunched]):
     """Starts commands in the order of their LUN, each once it has the slot that it needs.
 
+    The last free slot is for LUNs that have nothing under way: a command that must wait for its LUN
+    keeps its slot for long, and others' data could go meanwhile.
+
     The channel's bus is kept for a LUN between the pieces of a page, so that commands of others,
     and their slots, may wait for the next piece. Therefore that LUN keeps a slot from each piece to
     the next one.
@@ -48,8 +51,8 @@ class LaunchSlots(Generic[AnyLaunched]):
         self._start = start
         self._free = list(range(slots))
         self._kept: dict[tuple[int, int], int] = {}
-        self._held: dict[tuple[int, int], int] = {}
-        """Slots of commands of each LUN that have been started."""
+        self._under_way: dict[tuple[int, int], list[AnyLaunched]] = defaultdict(list)
+        """Commands of each LUN that have been started."""
         self._waiting: deque[AnyLaunched] = deque()
 
     def enter(self, command: AnyLaunched) -> None:
@@ -61,16 +64,24 @@ class LaunchSlots(Generic[AnyLaunched]):
             return
         self._start(command, None)
 
+    def sent(self, command: AnyLaunched, cause: Cause) -> None:
+        """Take back the slot of a command whose data is on the die; ``cause`` (now) has sent it."""
+        if command.launch_slot is not None:
+            self._free.append(command.launch_slot)
+            command.launch_slot = None
+            self._serve(cause)
+
     def leave(self, command: AnyLaunched, cause: Cause) -> None:
-        """Take back the slot of a command that has completed; ``cause`` (now) is its last span."""
-        slot, lun = command.launch_slot, _lun(command)
-        if slot is None:
-            return
-        self._held[lun] -= 1
-        if OPERATIONS[command.operation].keeps_bus and not self._held[lun]:
-            self._kept[lun] = slot
-        else:
-            self._free.append(slot)
+        """Take back what a command has that has completed; ``cause`` (now) is its last span."""
+        under_way = self._under_way[_lun(command)]
+        under_way.remove(command)
+        slot, command.launch_slot = command.launch_slot, None
+        if slot is not None:
+            others = any(other.launch_slot is not None for other in under_way)
+            if OPERATIONS[command.operation].keeps_bus and not others:
+                self._kept[_lun(command)] = slot
+            else:
+                self._free.append(slot)
         self._serve(cause)
 
     def _serve(self, cause: Cause) -> None:
@@ -90,16 +101,15 @@ class LaunchSlots(Generic[AnyLaunched]):
         lun = _lun(command)
         if command.operation not in GOES_ON:
             self._forget(command)
-        if not command.data:
-            return True
-        if lun in self._kept:
-            command.launch_slot = self._kept.pop(lun)
-        elif self._free:
-            command.launch_slot = min(self._free)
-            self._free.remove(command.launch_slot)
-        else:
-            return False
-        self._held[lun] = self._held.get(lun, 0) + 1
+        if command.data:
+            if lun in self._kept:
+                command.launch_slot = self._kept.pop(lun)
+            elif len(self._free) > bool(self._under_way[lun]):
+                command.launch_slot = min(self._free)
+                self._free.remove(command.launch_slot)
+            else:
+                return False
+        self._under_way[lun].append(command)
         return True
 
     def _forget(self, command: AnyLaunched) -> None:

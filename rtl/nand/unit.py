@@ -38,7 +38,7 @@ class FlashChannelUnit(wiring.Component):
     simulator. A part with times beyond the plain read has a launch memory, too: ``launch.memory``
     and ``launch.storage.data`` (see :class:`Launch`). Its slots are as many as those for landing;
     the kernel fills one before it hands over the command that names it, and may fill it again once
-    that command has completed.
+    that data is on the die: when its array operation begins, or the command has completed.
 
     Parameters
     ----------
