@@ -1,4 +1,4 @@
-"""``make flash-campaign``: random operations over the bus of the real RTL, against a plain model."""
+"""``make flash-campaign``: random operations over the bus of the real RTL, and a plain model."""
 
 import json
 import sys

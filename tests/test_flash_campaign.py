@@ -1,4 +1,4 @@
-"""Random operations on the RTL of a channel, against a plain model: fewer than the make target's."""
+"""Random operations on the RTL of a channel, and a plain model; the make target does far more."""
 
 import pytest
 

@@ -48,6 +48,9 @@ def bench_flash_channel(
     luns: Annotated[str, typer.Option(help="LUNs a way; several are polled.")] = "1,2",
     lengths: Annotated[str | None, typer.Option(help="Bytes of a page to read.")] = None,
     rates: Annotated[str | None, typer.Option(help="MT/s; else the platform's, and twice.")] = None,
+    programs: Annotated[
+        str, typer.Option(help="Kinds of programs to measure, too; none if empty.")
+    ] = "plain,cached,planes",
     pages: Annotated[int, typer.Option(help="Measured, of each channel.")] = 128,
     warm_up: Annotated[int, typer.Option(help="Pages of each channel before them.")] = 32,
     drain: Annotated[
@@ -55,22 +58,31 @@ def bench_flash_channel(
     ] = None,
     seed: Annotated[int, typer.Option(help="Of rows and contents.")] = 1,
 ) -> None:
-    """Saturated page reads in simulated time: pages/s, and what each clock of the bus is for."""
+    """Saturated page reads in simulated time: pages/s, and what each clock of the bus is for.
+
+    Page programs, too: one channel, one LUN a way, whole pages.
+    """
     from cosim.bench.flash_channel import cases
     from cosim.bench.flash_channel_command import run
+    from cosim.bench.flash_program import program_cases
 
     rates_mts = _integers("--rates", rates)
+    rates_per_s = None if rates_mts is None else [10**6 * rate for rate in rates_mts]
+    programmed = program_cases(
+        platform, kinds=programs.split(",") if programs else (), ways=ways, rates=rates_per_s
+    )
     chosen = cases(
         platform,
         channels=_integers("--channels", channels),
         ways=ways,
         luns=_integers("--luns", luns) or (),
         lengths=_integers("--lengths", lengths),
-        rates=None if rates_mts is None else [10**6 * rate for rate in rates_mts],
+        rates=rates_per_s,
     )
     with ProgressBar() as progress:
         table = run(
             chosen,
+            programmed,
             json_path=json_file,
             plot=plot,
             docs=docs,

@@ -1,4 +1,4 @@
-"""The shortest time of one page read on a flash bus, from the part's times alone.
+"""The shortest time of one page on a flash bus, from the part's times alone.
 
 In whole clocks of the channel, since all edges of the bus lie on them. Nothing here is taken from
 the controller. Ref: ONFI 3.1, section 4.15 (times), sections 5.7 and 5.13 (commands);
@@ -6,16 +6,33 @@ the controller. Ref: ONFI 3.1, section 4.15 (times), sections 5.7 and 5.13 (comm
 """
 
 from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
 from typing import Any
 
 from rtl.contract.bus_causes import BusCause
 from rtl.contract.nand_part import NandPart, cycles
 from rtl.contract.onfi import COLUMN_CYCLES, ROW_CYCLES
 
-__all__ = ["STATUS_BYTES", "BusBound"]
+__all__ = ["STATUS_BYTES", "BusBound", "ProgramTerm"]
 
 STATUS_BYTES = 2
 """Bytes of a status burst: a DDR burst is even."""
+
+
+class ProgramTerm(Enum):
+    """What the bus is needed for in a page program."""
+
+    DATA = "data"
+    COMMAND = "command"
+    """Cycles of 80h with its addresses, and the confirm cycle; CE# low after it."""
+    T_ADL = "t_adl"
+    T_WPRE = "t_wpre"
+    T_WPST = "t_wpst"
+    STATUS = "status"
+    """78h, tWHR, and a status byte with preamble and postamble."""
+    T_RHW = "t_rhw"
+    SELECT = "select"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +81,11 @@ class BusBound:
         return max(self._clocks("ch"), self.cycle - self.low - self.select)
 
     @property
+    def confirm(self) -> int:
+        """Cycle that ends a program: CLE is set up, and WE# low, after the data."""
+        return max(self.low, self._clocks("cals"))
+
+    @property
     def turn(self) -> int:
         """Clocks of tRHW after that of the last data edge, less the next operation's select."""
         return max(0, self._clocks("rhw") - 1 - self.select)
@@ -94,6 +116,34 @@ class BusBound:
             BusCause.T_RPRE: (1 + polls) * self._clocks("rpre"),
             BusCause.T_RPST: (1 + polls) * postamble,
             BusCause.T_RHW: (1 + polls) * max(0, self.turn - postamble),
+        }
+
+    def program(self, length_bytes: int, *, pages_at_once: int = 1) -> dict[ProgramTerm, Fraction]:
+        """Clocks of one page program of ``length_bytes``, term by term, of an extended part.
+
+        It is one 80h with addresses and data to its confirm cycle and, once for pages of several
+        planes that are programmed together, the 78h that says how the program ended.
+        """
+        extended: Any = self.part.extended
+        share = Fraction(1, pages_at_once)
+        postamble = self._clocks("rpst")
+        status = (
+            self.written(1 + ROW_CYCLES)
+            + self._clocks("whr")
+            + self._clocks("rpre")
+            + -(-STATUS_BYTES // self.phases)
+            + postamble
+        )
+        command = self.written(1 + COLUMN_CYCLES + ROW_CYCLES) + self.confirm + self.hold
+        return {
+            ProgramTerm.DATA: Fraction(-(-length_bytes // self.phases)),
+            ProgramTerm.COMMAND: Fraction(command),
+            ProgramTerm.T_ADL: Fraction(cycles(extended.t_adl_ps, self.period_ps)),
+            ProgramTerm.T_WPRE: Fraction(cycles(extended.t_wpre_ps, self.period_ps)),
+            ProgramTerm.T_WPST: Fraction(cycles(extended.t_wpst_ps, self.period_ps)),
+            ProgramTerm.STATUS: share * status,
+            ProgramTerm.T_RHW: share * max(0, self.turn - postamble),
+            ProgramTerm.SELECT: (1 + share) * self.select,
         }
 
     def page_clocks(self, length_bytes: int) -> int:

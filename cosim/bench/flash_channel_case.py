@@ -36,6 +36,8 @@ class FlashChannelCase:
     transfer_rate : int
         Bytes a second of a channel's bus; its clock follows, with as many transfers a clock as the
         platform has.
+    operations : str, optional
+        As ``flash.operations`` of a platform, in its place.
 
     Raises
     ------
@@ -49,6 +51,7 @@ class FlashChannelCase:
     luns: int
     length_bytes: int
     transfer_rate: int
+    operations: str | None = None
 
     def __post_init__(self) -> None:
         for name, most in (("channels", MAX_CHANNELS), ("ways", MAX_WAYS), ("luns", MAX_LUNS)):
@@ -81,7 +84,7 @@ class FlashChannelCase:
     @property
     def ssd(self) -> SsdPlatform:
         """The platform with the case's values in it."""
-        ssd: SsdPlatform = load_platform(self.platform)
+        ssd: SsdPlatform = load_platform(self.platform, operations=self.operations)
         clock = self.transfer_rate // bus_phases(ssd)
         flash = {"channels": self.channels, "ways": self.ways, "clock": clock}
         # A part that has a transfer in each phase of this clock, and no more.

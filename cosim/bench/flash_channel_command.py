@@ -13,6 +13,7 @@ from cosim.bench.flash_channel_text import (
     cause_table,
     rewrite_page,
 )
+from cosim.bench.flash_program import FlashProgramCase, bench_programs, program_tables
 from cosim.config.quantities import TIME, parse_quantity
 from cosim.errors import UserError
 
@@ -21,6 +22,7 @@ __all__ = ["bounds", "run", "tables"]
 
 def run(
     chosen: Sequence[FlashChannelCase],
+    programs: Sequence[FlashProgramCase] = (),
     *,
     json_path: Path | None,
     plot: Path | None,
@@ -28,11 +30,13 @@ def run(
     drain: str | None,
     **options: Any,
 ) -> str:
-    """Measure, write report, plot and page where asked, and return the table of the cases.
+    """Measure, write report, plot and page where asked, and return the tables of the cases.
 
     Parameters
     ----------
     chosen : sequence of FlashChannelCase
+    programs : sequence of FlashProgramCase
+        Measured after them, under ``programs`` of the report.
     json_path, plot, docs : Path, optional
         Report as JSON; bars as PNG; page whose tables are rewritten.
     drain : str, optional
@@ -50,6 +54,7 @@ def run(
     except ValueError as error:
         raise UserError(f"--drain {error}") from None
     report = bench_flash_channel(chosen, drain_ps=drain_ps, **options)
+    report["programs"] = bench_programs(programs, **options)
     if json_path is not None:
         try:
             json_path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
@@ -62,7 +67,8 @@ def run(
         save_plot(report, plot)
     if docs is not None:
         rewrite_page(docs, tables(chosen, report))
-    return case_table(report)
+    shown = [case_table(report), *list(program_tables(report["programs"]).values())[:1]]
+    return "\n".join(shown)
 
 
 def tables(chosen: Sequence[FlashChannelCase], report: dict[str, Any]) -> dict[str, str]:
@@ -73,6 +79,7 @@ def tables(chosen: Sequence[FlashChannelCase], report: dict[str, Any]) -> dict[s
         "bound": bound_table(bounds(chosen)),
         "cases": case_table(report),
         "causes": cause_table(shown),
+        **program_tables(report.get("programs", [])),
     }
 
 

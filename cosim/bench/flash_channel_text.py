@@ -7,7 +7,7 @@ from typing import Any
 from cosim.errors import UserError
 from rtl.contract.bus_causes import BusCause
 
-__all__ = ["bound_table", "case_table", "cause_table", "rewrite_page"]
+__all__ = ["bound_table", "case_table", "cause_table", "markdown_table", "rewrite_page"]
 
 
 def case_table(report: Mapping[str, Any]) -> str:
@@ -35,7 +35,7 @@ def case_table(report: Mapping[str, Any]) -> str:
                 "; ".join(notes),
             )
         )
-    return _table(head, rows)
+    return markdown_table(head, rows)
 
 
 def cause_table(cases: Sequence[Mapping[str, Any]]) -> str:
@@ -46,7 +46,7 @@ def cause_table(cases: Sequence[Mapping[str, Any]]) -> str:
                  for case in cases]  # fmt: skip
         if any(bound or found for bound, found in pairs):
             rows.append((f"`{cause}`", *(f"{bound:,} / {found:,.2f}" for bound, found in pairs)))
-    return _table(("cause", *(f"`{case['name']}`" for case in cases)), rows)
+    return markdown_table(("cause", *(f"`{case['name']}`" for case in cases)), rows)
 
 
 def bound_table(terms: Mapping[str, Mapping[BusCause, int]]) -> str:
@@ -57,7 +57,7 @@ def bound_table(terms: Mapping[str, Mapping[BusCause, int]]) -> str:
         for cause in causes
     ]
     rows.append(("sum", *(f"{sum(column.values()):,}" for column in terms.values())))
-    return _table(("clocks", *terms), rows)
+    return markdown_table(("clocks", *terms), rows)
 
 
 def rewrite_page(page: Path, tables: Mapping[str, str]) -> None:
@@ -82,7 +82,8 @@ def rewrite_page(page: Path, tables: Mapping[str, str]) -> None:
         raise UserError(f"{page}: must be a page to write to: {error.strerror}") from None
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table whose first column is text, and the others numbers."""
     return "".join(f"{line}\n" for line in _lines(head, rows))
 
 

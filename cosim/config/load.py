@@ -120,8 +120,8 @@ def platform_file(name: str, base: Path = Path()) -> Path:
     return Path(os.path.relpath(PLATFORM_FOLDER / f"{name}.yaml"))
 
 
-def load_platform(name: str) -> Any:
-    """One platform of any part.
+def load_platform(name: str, *, operations: str | None = None) -> Any:
+    """One platform of any part; ``operations`` takes the place of ``flash.operations``.
 
     Raises
     ------
@@ -137,6 +137,8 @@ def load_platform(name: str) -> Any:
     if part not in _MODELS:
         raise source.error(("part",), f"must be one of {', '.join(_MODELS)}, not {part!r}")
     if part == "ssd":
+        if operations is not None:
+            source.values["flash"]["operations"]["value"] = operations
         put_part(source)
     return validate(_MODELS[part], source)
 
