@@ -219,14 +219,16 @@ def test_a_program_takes_the_register_at_its_begin(bench):
     ("operation", "spoiled"),
     [
         (ArrayOperation.READ, []),
+        (ArrayOperation.READ_CACHE_RANDOM, []),
+        (ArrayOperation.PROGRAM_PLANE, []),
         (ArrayOperation.PROGRAM, [("spoil page", 0, 1, 1, 3)]),
         (ArrayOperation.ERASE, [("spoil block", 0, 1, 1, 3)]),
     ],
 )
 def test_a_reset_cuts_off_what_any_lun_of_the_way_does(bench, operation, spoiled):
     bench.begin(START, 7, operation, lun=1)
-    bench.begin(START + 50, 3, ArrayOperation.RESET)
-    end_ps = (START + 50) * PERIOD_PS + TIMES.t_rst_ps
+    bench.begin(START + 20, 3, ArrayOperation.RESET)
+    end_ps = (START + 20) * PERIOD_PS + TIMES.t_rst_ps
     assert answers(bench, START_PS + 20_000_000) == [(end_ps, (3, 0, 0, 0))]
     assert bench.answer(3) is None
     assert bench.medium.log == spoiled

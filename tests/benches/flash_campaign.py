@@ -18,8 +18,9 @@ from cosim.units.counters import unit_counters
 from rtl.contract.bch import BchCode
 from rtl.contract.bus_times import Interface
 from rtl.contract.page import PageLayout
+from rtl.contract.part_identity import parameter_pages_of
 from rtl.contract.striping import Striping
-from tests.scenarios.campaign import IDENTITY, PARAMETER_PAGE, WayPlan
+from tests.scenarios.campaign import IDENTITY, WayPlan
 
 __all__ = ["CASES", "Case", "run"]
 
@@ -87,6 +88,7 @@ class Campaign:
         layout = PageLayout(page_bytes=part.page_bytes, spare_bytes=part.spare_bytes, lba_bytes=512)
         places = Striping(channels=1, ways=array.ways, luns=part.luns, rows=part.rows)
         self.medium = FlashMedium(part, layout, CODE, places)
+        parameter_page = parameter_pages_of(case.description)
         self.port = ChannelPort(
             self.lockstep,
             self.engine,
@@ -98,10 +100,11 @@ class Campaign:
             slots=array.slots,
             period_ps=array.period_ps,
             times=case.description.array,
-            parameter_page=PARAMETER_PAGE,
+            parameter_page=parameter_page,
         )
         self.plans = [
-            WayPlan(seed, way, part, case.blocks, short=case.short) for way in range(array.ways)
+            WayPlan(seed, way, part, case.blocks, short=case.short, parameter_page=parameter_page)
+            for way in range(array.ways)
         ]
         for way, plan in enumerate(self.plans):
             for lun, pages in enumerate(plan.pages):
