@@ -198,6 +198,9 @@ def test_planes_that_were_queued_are_programmed_together(bench):
         ("program", 0, 1, 0, 2, bytes([1]) * RAW),
         ("program", 0, 1, 0, BLOCK + 2, bytes([2]) * RAW),
     ]
+    bench.begin(START + 1000, 9, ArrayOperation.PROGRAM, row=5)
+    assert answers(bench, START_PS + 20_000_000)[-1][1] == (9, 0, 0, 0)
+    assert [entry[4] for entry in bench.medium.log] == [2, BLOCK + 2, 5]
 
 
 def test_planes_that_were_queued_are_erased_together(bench):

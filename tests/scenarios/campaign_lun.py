@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from rtl.contract.channel import ChannelOperation as Op
 from rtl.contract.channel import ChannelStatus as Status
-from tests.scenarios.campaign_pages import Image, PlainPages
+from tests.scenarios.campaign_pages import Image
 
 __all__ = ["LunPlan", "Order"]
 
