@@ -21,29 +21,35 @@ def find_tools(simulator, monkeypatch, make_flags):
     monkeypatch.delenv("OPT", raising=False)
 
 
-def run_module(
-    simulator, sources, toplevel, module, folder, *, waves=False, more=(), environment=None
-):
-    """Build sources in ``folder`` and run a cocotb module on them; returns the log.
+def build_module(simulator, sources, toplevel, folder, *, waves=False, more=()):
+    """Build sources in ``folder``, for any number of :func:`run_module`.
 
-    ``more`` are further arguments of the build. A test that fails fails here, with the log.
+    ``more`` are further arguments of the build.
     """
-    runner = get_runner(simulator)
-    runner.build(
+    get_runner(simulator).build(
         sources=sources,
         hdl_toplevel=toplevel,
-        build_dir=folder / "build",
+        build_dir=folder,
         build_args=[*ARGUMENTS[simulator], *more],
         timescale=("1ps", "1ps"),
         waves=waves,
-        log_file=folder / "build.log",
+        log_file=folder.with_suffix(".log"),
     )
+    return folder
+
+
+def run_module(simulator, build, toplevel, module, folder, *, waves=False, environment=None):
+    """Run a cocotb module on what was built in the folder ``build``; returns the log.
+
+    A test that fails fails here, with the log.
+    """
     log = folder / "test.log"
     try:
-        runner.test(
+        get_runner(simulator).test(
             hdl_toplevel=toplevel,
+            hdl_toplevel_lang="verilog",
             test_module=module,
-            build_dir=folder / "build",
+            build_dir=build,
             test_dir=folder,
             results_xml=str(folder / "results.xml"),
             waves=waves,

@@ -8,7 +8,7 @@ import pytest
 from rtl.contract.bch import BchCode
 from rtl.emit import emit_component
 from tests.bch_bench import DecoderPins, expected, stream_words
-from tests.hdl_bench import find_tools, run_module
+from tests.hdl_bench import build_module, find_tools, run_module
 from tests.scenarios.bch import codewords, weights
 
 MAKE_FLAGS = "-- CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1 OPT_SLOW=-O0"
@@ -31,14 +31,22 @@ def decode(simulator, waves, tmp_path, monkeypatch):
         words += [[0, 0, 0, 0]] * (latency + 1)
         sent, told = tmp_path / "words.json", tmp_path / "told.json"
         sent.write_text(json.dumps(words))
-        run_module(
+        more = ["-fno-table"] if simulator == "verilator" else []
+        built = build_module(
             simulator,
             [tmp_path / f"{TOP}.v"],
+            TOP,
+            tmp_path / "build",
+            waves=waves,
+            more=more,
+        )
+        run_module(
+            simulator,
+            built,
             TOP,
             "tests.benches.bch_decoder",
             tmp_path,
             waves=waves,
-            more=["-fno-table"] if simulator == "verilator" else [],
             environment={"BCH_WORDS": str(sent), "BCH_TOLD": str(told)},
         )
         return read(json.loads(told.read_text()), code, transfers, phases, latency)

@@ -2,31 +2,53 @@
 
 import json
 import re
+from functools import cache
 
 import pytest
 
 from cosim.bench.run import cocotb_tests
 from cosim.engines.build import MAKE_FLAGS
 from rtl.emit_gather import CORE_MODULE, GATHER_MODULE, emit_gather, emit_gather_core
-from tests.hdl_bench import find_tools, run_module
+from tests.hdl_bench import build_module, find_tools, run_module
 from tests.scenarios.dram import DDR4
 from tests.scenarios.gather_unit import UNIT, story
 from tests.test_rtl_gather_unit import play
 
+MODULES = {
+    CORE_MODULE: (emit_gather_core, {"data_bits": 512, "outstanding": 16}),
+    GATHER_MODULE: (emit_gather, UNIT),
+}
+
+
+@pytest.fixture(scope="module")
+def tools(simulator):
+    with pytest.MonkeyPatch.context() as patch:
+        find_tools(simulator, patch, MAKE_FLAGS)
+        yield
+
+
+@pytest.fixture(scope="module")
+def built(simulator, waves, tools, tmp_path_factory):
+    """Emit and build a module; all its benches use the one build."""
+
+    @cache
+    def make(toplevel):
+        folder = tmp_path_factory.mktemp(f"{toplevel}-{simulator}")
+        emit, options = MODULES[toplevel]
+        sources = emit(folder / f"{toplevel}.v", **options)
+        return build_module(simulator, sources, toplevel, folder / "build", waves=waves)
+
+    return make
+
 
 @pytest.fixture
-def tool_path(simulator, monkeypatch):
-    find_tools(simulator, monkeypatch, MAKE_FLAGS)
+def run_bench(simulator, waves, built, tmp_path):
+    """Run a cocotb module on a module of :data:`MODULES`; returns the log."""
 
-
-@pytest.fixture
-def run_bench(simulator, waves, tmp_path, tool_path):
-    """Build sources and run a cocotb module on them; returns the log."""
-
-    def run(sources, toplevel, bench, **environment):
+    def run(toplevel, bench, **environment):
         return run_module(
             simulator,
-            sources,
+            built(toplevel),
             toplevel,
             f"tests.benches.{bench}",
             tmp_path,
@@ -50,20 +72,16 @@ def test_no_logic_waits_for_an_event_that_time_0_does_not_bring(emit, parameters
 @pytest.mark.hdl
 @pytest.mark.slow
 @pytest.mark.parametrize("name", cocotb_tests("tests.benches.gather_axi", ""))
-def test_gather_core_reads_cocotbext_memory(run_bench, tmp_path, name):
-    sources = emit_gather_core(tmp_path / "gather_core.v", data_bits=512, outstanding=16)
+def test_gather_core_reads_cocotbext_memory(run_bench, name):
     chosen = f"{re.escape(name)}$"
-    assert "PASS=1 FAIL=0" in run_bench(
-        sources, CORE_MODULE, "gather_axi", COCOTB_TEST_FILTER=chosen
-    )
+    assert "PASS=1 FAIL=0" in run_bench(CORE_MODULE, "gather_axi", COCOTB_TEST_FILTER=chosen)
 
 
 @pytest.mark.hdl
 @pytest.mark.slow
 def test_unit_does_at_each_edge_what_it_does_in_amaranth(run_bench, tmp_path):
-    sources = emit_gather(tmp_path / "gather_unit.v", **UNIT)
     told = tmp_path / "story.json"
-    run_bench(sources, GATHER_MODULE, "gather_unit", STORY_RESULT=str(told))
+    run_bench(GATHER_MODULE, "gather_unit", STORY_RESULT=str(told))
     here = play(story()[1], free_after=777)
     expected = {"events": here.events, "results": here.results, "counters": here.counters}
     assert json.loads(told.read_text()) == json.loads(json.dumps(expected))
