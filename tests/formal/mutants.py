@@ -18,8 +18,6 @@ import rtl.gather.ids
 import rtl.gather.mailbox
 import rtl.gather.queue
 import rtl.mixer
-import rtl.nand.landing
-import rtl.nand.launch
 import rtl.nand.mailbox
 from rtl.axi4 import Axi4Read
 from rtl.formal.properties import CLOCK, DISTANCES, controller
@@ -98,13 +96,6 @@ def drivers_stay_on(m, inner, ours):
     m.d.comb += ours.phy.dq_oe.eq(inner.phy.dq_oe | was_on)
 
 
-def strobe_stays_on(m, inner, ours):
-    """The controller's strobe, once on, is never released."""
-    was_on = Signal()
-    m.d.sync += was_on.eq(ours.phy.dqs_oe)
-    m.d.comb += ours.phy.dqs_oe.eq(inner.phy.dqs_oe | was_on)
-
-
 def completion_moves(m, inner, ours):
     """The stamp of a completion on offer goes on counting."""
     m.d.comb += ours.completions.payload.last.eq(inner.now)
@@ -125,21 +116,11 @@ def completion_is_lost(m, inner, ours):
         m.d.comb += [inner.completions.ready.eq(1), ours.completions.valid.eq(0)]
 
 
-def tag_of_the_latest(m, inner, ours):
-    """A completion has the tag of the command that was taken last."""
-    tag = Signal(16)
-    with m.If(inner.commands.valid & inner.commands.ready):
-        m.d.sync += tag.eq(inner.commands.payload.tag)
-    m.d.comb += ours.completions.payload.tag.eq(tag)
-
-
 def never_completes(m, inner, ours):
     m.d.comb += ours.completions.valid.eq(0)
 
 
 queue = partial(rewritten, rtl.gather.queue, "Queue")
-landing = partial(rewritten, rtl.nand.landing, "Landing")
-launch = partial(rewritten, rtl.nand.launch, "Launch")
 
 
 def impatient_arbiter():
@@ -178,21 +159,6 @@ MUTANTS = {
             ("m.d.sync += seen.eq(self.toggle)", "m.d.sync += seen.eq(self.toggle & seen)"),
         ),
     },
-    "landing": {
-        "a short end lies askew": landing(
-            ("storage.write_data.eq(filled[unused:])", "storage.write_data.eq(filled)")
-        ),
-        "goes on where it was": landing(("[lane.eq(0), index.eq(0)]", "[lane.eq(0)]")),
-        "lets a slot be taken twice": landing(
-            ("(self.ready | freed) & ~self.take", "self.ready | freed")
-        ),
-    },
-    "launch": {
-        "does not wait at the end of a memory word": launch(
-            ("self.data.valid & self.data.ready & (lane", "self.data.valid & (lane")
-        ),
-        "sends a memory word twice": launch(("address.eq(address + 1)", "address.eq(address)")),
-    },
     "axi-request-stable": {"does not wait": impatient_arbiter},
     "id-request-stable": {
         "does not wait": rewritten(
@@ -217,25 +183,6 @@ MUTANTS = {
     "completes-in-time": {
         "lost": meddled(completion_is_lost),
         "repeated": meddled(completion_repeats),
-    },
-    "writes-reached": {"none is offered": meddled(never_completes)},
-    "writing-chip-enable": {"all fall at first": meddled(all_chips_at_first)},
-    "writing-drivers": {
-        "stay on": meddled(drivers_stay_on),
-        "the strobe stays on": meddled(strobe_stays_on),
-    },
-    "writing-completion-stable": {"its last stamp runs": meddled(completion_moves)},
-    "write-completes-in-time": {
-        "lost": meddled(completion_is_lost),
-        "repeated": meddled(completion_repeats),
-    },
-    "two-reads-complete": {
-        "the latest tag": meddled(tag_of_the_latest),
-        "repeated": meddled(completion_repeats),
-    },
-    "two-erases-complete": {
-        "the latest tag": meddled(tag_of_the_latest),
-        "lost": meddled(completion_is_lost),
     },
 }
 """By property: what is wrong, and who makes such a design."""
