@@ -9,7 +9,8 @@ SIM ?= verilator
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup compare test check sim verilog bench bench-flash-channel flash-campaign synth formal firmware-costs clean
+.PHONY: help setup compare test check sim verilog bench bench-flash-channel bench-firmware
+.PHONY: flash-campaign synth formal firmware-costs clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:[^#]*## /\t/' | expand -t 22
@@ -53,6 +54,10 @@ bench-flash-channel: $(STAMP)  ## saturated reads against the bound of the bus, 
 
 flash-campaign: $(STAMP)  ## 10,000 random operations over a flash bus on both simulators, 1,000 on Cosmos+, against a model
 	$(BIN)/python -m tests.flash_campaign
+
+bench-firmware: $(STAMP)  ## a stream of reads, and core time a list by routine, into docs and build
+	mkdir -p build/bench
+	$(BIN)/csd-cosim bench firmware --json build/bench/firmware.json --docs docs/firmware.md $(ARGS)
 
 synth: $(STAMP)  ## cells and clock of the RTL on an ECP5, cells on an UltraScale+ (UNITS=a,b), into docs and build
 	$(BIN)/python -m cosim.synthesis $(if $(UNITS),--units $(UNITS),--page docs/synthesis.md) \

@@ -96,6 +96,39 @@ def bench_flash_channel(
     typer.echo(table, nl=False)
 
 
+@bench_app.command("firmware")
+def bench_firmware(
+    json_file: JsonFile = None,
+    docs: Annotated[
+        Path | None, typer.Option(help="Page whose tables to bring up to date.")
+    ] = None,
+    platform: Annotated[str, typer.Option(help="SSD platform.")] = "cosmos_plus",
+    reads: Annotated[int, typer.Option(min=1, help="16 KiB reads of the stream.")] = 2048,
+    depth: Annotated[int, typer.Option(min=1, help="Of them at a time.")] = 128,
+    targets: Annotated[int, typer.Option(min=1, help="Of the mini-batch.")] = 1024,
+    fan_outs: Annotated[str, typer.Option(help="Neighbours to sample, hop by hop.")] = "25,10",
+    nodes: Annotated[int, typer.Option(min=1, help="Of the graph, 28 neighbours each.")] = 10**6,
+) -> None:
+    """A stream of reads through the firmware, and its core time for each list of a mini-batch."""
+    from cosim.bench.firmware_command import run
+
+    if targets > nodes:
+        raise UserError(f"--targets must be at most --nodes, {nodes}, not {targets}")
+    if reads < 2 * depth:
+        raise UserError(f"--reads must be at least twice --depth, {2 * depth}, not {reads}")
+    text = run(
+        platform,
+        json_path=json_file,
+        docs=docs,
+        reads=reads,
+        depth=depth,
+        targets=targets,
+        fan_outs=_integers("--fan-outs", fan_outs) or (),
+        nodes=nodes,
+    )
+    typer.echo(text, nl=False)
+
+
 def _integers(option: str, text: str | None) -> list[int] | None:
     if text is None:
         return None
