@@ -78,12 +78,17 @@ class CellState:
             raise ValueError(
                 f"die_spread_ppm must be at most {WHOLE_PPM} millionths, not {self.die_spread_ppm}"
             )
-        most = max(self.rate_ppt(level) for level in range(len(self.level_shares_ppm)))
+        most = max(self.rate_ppt(level) for level in range(self.levels))
         if most * (WHOLE_PPM + self.die_spread_ppm) > WHOLE_PPM * WHOLE_PPT // 2:
             raise ValueError(
                 "cycles, age and rates must leave at most half of all bits wrong, "
                 f"not {most / WHOLE_PPT:.3g} of them and a die's spread"
             )
+
+    @property
+    def levels(self) -> int:
+        """Read levels, 0 included, that differ."""
+        return len(self.level_shares_ppm)
 
     def rate_ppt(self, level: int) -> int:
         """Wrong bits in 10^12 at a read level, of a die in the middle of the spread."""
@@ -115,8 +120,7 @@ class BitErrors:
         self.drawn = 0
         """Wrong bits so far."""
         self._bits = 8 * raw_bytes
-        levels = range(len(state.level_shares_ppm))
-        self._rates_ppt = [state.rate_ppt(level) for level in levels]
+        self._rates_ppt = [state.rate_ppt(level) for level in range(state.levels)]
         self._reads: dict[PhysicalPage, int] = {}
         self._die_factors: dict[tuple[int, int], float] = {}
         # Of a stream that NumPy keeps as it is (NEP 19), so that results stay.

@@ -41,5 +41,11 @@ class Counters:
     """Of flash reads, by the ECC decoders of the channels."""
     uncorrectable: int = 0
     """Flash reads with codewords that could not be corrected."""
+    read_retries: int = 0
+    """Flash reads at a read level other than 0, after one at 0 that could not be corrected."""
+    recovered_reads: int = 0
+    """Of these, reads that brought a good page."""
+    read_levels_set: int = 0
+    """Commands that set the read level of a die, those back to 0 included."""
     lun_full: int = 0
     """Times that a read had to wait because its LUN had all the commands it takes."""

@@ -68,7 +68,13 @@ class Device:
         dram = Dram(kernel, parameters.dram_bytes_per_second)
         self._dma = DmaEngine(kernel, device_port, dram, parameters.dma)
         scheduler = FlashScheduler(
-            kernel, flash_port, parameters.layout, self.cores, dram, self.counters
+            kernel,
+            flash_port,
+            parameters.layout,
+            self.cores,
+            dram,
+            self.counters,
+            read_retries=parameters.read_retries,
         )
         jobs = Slots(env, "page jobs", parameters.page_jobs)
         self._reader = PageReader(

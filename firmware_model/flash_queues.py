@@ -8,7 +8,7 @@ from rtl.contract.channel import COMMANDS_PER_LUN
 from rtl.contract.kernel import Cause
 from rtl.contract.striping import PhysicalPage
 
-__all__ = ["ChannelQueues", "LunQueue", "Read"]
+__all__ = ["ChannelQueues", "LunQueue", "Read", "WayQueues"]
 
 
 @dataclass(eq=False)
@@ -26,11 +26,12 @@ class Read:
 class LunQueue:
     """Reads waiting for one LUN, and how many commands it has."""
 
-    def __init__(self) -> None:
+    def __init__(self, way: "WayQueues") -> None:
+        self.way = way
         self.waiting: deque[Read] = deque()
         self.outstanding = 0
         self.freed: Cause | None = None
-        """The completion that last made room."""
+        """What last made room: a completion, or the end of a hold."""
 
     @property
     def full(self) -> bool:
@@ -54,6 +55,21 @@ class LunQueue:
         return {"full": int(self.full), "ring": int(self.full and bool(self.waiting))}
 
 
+class WayQueues:
+    """LUNs that share a die; while it is ``held`` none of them gets a command."""
+
+    def __init__(self, luns: int) -> None:
+        self.luns = tuple(LunQueue(self) for _ in range(luns))
+        self.held = False
+        self.failed: list[Read] = []
+        """Reads that wait for another read level."""
+
+    @property
+    def is_idle(self) -> bool:
+        """No command is under way."""
+        return not any(lun.outstanding for lun in self.luns)
+
+
 class ChannelQueues:
     """LUNs of one channel; ``ready`` are those that have both a read waiting and room for it.
 
@@ -61,7 +77,12 @@ class ChannelQueues:
     """
 
     def __init__(self, env: Any, ways: int, luns: int) -> None:
-        self.luns = {(way, lun): LunQueue() for way in range(ways) for lun in range(luns)}
+        self.ways = tuple(WayQueues(luns) for _ in range(ways))
+        self.luns = {
+            (number, lun): queue
+            for number, way in enumerate(self.ways)
+            for lun, queue in enumerate(way.luns)
+        }
         self.ready: deque[LunQueue] = deque()
         self.news = env.event()
 
@@ -94,7 +115,22 @@ class ChannelQueues:
         lun.outstanding -= 1
         lun.freed = cause
 
+    def hold(self, way: WayQueues) -> None:
+        """Give the LUNs of ``way`` no command until :meth:`release`."""
+        way.held = True
+        self.ready = deque(lun for lun in self.ready if lun.way is not way)
+
+    def release(self, way: WayQueues, cause: Cause) -> None:
+        """``cause`` has ended what ``way`` was held for; it has no command under way."""
+        way.held = False
+        for lun in way.luns:
+            lun.freed = cause
+            if lun.waiting:
+                self._make_ready(lun)
+
     def _make_ready(self, lun: LunQueue) -> None:
+        if lun.way.held:
+            return
         self.ready.append(lun)
         if not self.news.triggered:
             self.news.succeed()

@@ -6,8 +6,10 @@ from typing import Any
 from firmware_model.core import Cores
 from firmware_model.counters import Counters
 from firmware_model.dma import Dram
-from firmware_model.flash_queues import ChannelQueues, Read
+from firmware_model.flash_queues import ChannelQueues, Read, WayQueues
+from firmware_model.flash_steps import FlashSteps
 from firmware_model.parameters import Task
+from firmware_model.read_retry import ReadRetry
 from rtl.contract.channel import ChannelStatus
 from rtl.contract.kernel import Cause, FlashPort, Kernel, latest
 from rtl.contract.page import PageLayout
@@ -21,9 +23,12 @@ class FlashScheduler:
 
     A read waits in the queue of its LUN. LUNs that have room and a read form a ring, from which the
     channel's next command is taken; a full LUN is not in the ring, so that no step is spent on it.
-    Queueing a read costs a step, and so does each command on the core that issues it. A page moves
-    from its landing slot to DRAM by the channel's own DMA, without a core. Then the core that finds
-    the completion spends a step on it, and only now counts room in the LUN.
+    Queueing a read costs a step; so do its issue and its completion (:class:`FlashSteps`), and only
+    after the latter is there room in the LUN.
+
+    With ``read_retries`` a page that could not be corrected holds its way: no command is given to
+    its LUNs, those under way are waited for, then a :class:`ReadRetry` reads all of their bad pages
+    again at other levels, and the way goes on at level 0.
     """
 
     def __init__(
@@ -34,13 +39,15 @@ class FlashScheduler:
         cores: Cores,
         dram: Dram,
         counters: Counters,
+        *,
+        read_retries: int = 0,
     ) -> None:
         self._env = kernel.env
-        self._flash = flash
         self._layout = layout
         self._cores = cores
-        self._dram = dram
         self._counters = counters
+        self._steps = FlashSteps(flash, layout, cores, dram, counters)
+        self._retry = ReadRetry(flash, cores, self._steps, read_retries, counters)
         self._channels = tuple(
             ChannelQueues(self._env, flash.ways, flash.luns) for _ in range(flash.channels)
         )
@@ -79,43 +86,32 @@ class FlashScheduler:
             order, lun = channel.take()
             self._counters.lun_full += bool(lun.waiting) and lun.full
             freed = [lun.freed] if lun.freed is not None else []
-            cause = yield from self._cores.run(
-                Task.FLASH_ISSUE,
-                "flash_issue",
-                latest([order.cause, *freed, *issued]),
-                request=order.request,
-                **lun.issue_work(),
+            page, cause = yield from self._steps.issue(
+                order, latest([order.cause, *freed, *issued]), lun.issue_work()
             )
             issued = [cause]
-            page = self._flash.read(
-                *order.place, order.column, order.length, cause, request=order.request
-            )
-            self._counters.flash_reads += 1
             self._env.process(self._complete(channel, order, page))
 
     def _complete(
         self, channel: ChannelQueues, order: Read, event: Any
     ) -> Generator[Any, Any, None]:
-        page = yield event
-        if page.status == ChannelStatus.BAD_COMMAND:
-            raise RuntimeError(f"A flash command must suit the part, not {order}")
-        cause = yield from self._dram.move(
-            "dram.flash-in",
-            order.length // self._layout.codeword_bytes * self._layout.chunk_bytes,
-            page.cause,
-            request=order.request,
-            kind="page",
-        )
-        self._flash.free(order.place.channel, page.slot, cause)
-        cause = yield from self._cores.run_by_state(
-            Task.FLASH_COMPLETION,
-            "flash_complete",
-            cause,
-            channel.lun(order.place).completion_work,
-            request=order.request,
-        )
+        lun = channel.lun(order.place)
+        page, cause = yield from self._steps.complete(order, event, lun.completion_work)
         channel.end(order.place, cause)
-        good = page.status == ChannelStatus.OK
-        self._counters.corrected_bits += page.corrected
-        self._counters.uncorrectable += not good
-        order.done.succeed((page.data if good else None, cause))
+        way = lun.way
+        if page.status == ChannelStatus.UNCORRECTABLE and self._retry.levels:
+            way.failed.append(order)
+            channel.hold(way)
+        else:
+            good = page.status == ChannelStatus.OK
+            order.done.succeed((page.data if good else None, cause))
+        if way.held and way.is_idle:
+            self._env.process(self._recover(channel, way, cause))
+
+    def _recover(
+        self, channel: ChannelQueues, way: WayQueues, cause: Cause
+    ) -> Generator[Any, Any, None]:
+        """Read a way's bad pages again; ``cause`` is the last completion of what was under way."""
+        orders, way.failed = way.failed, []
+        cause = yield from self._retry.recover(orders, cause)
+        channel.release(way, cause)

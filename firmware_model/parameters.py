@@ -214,6 +214,8 @@ class FirmwareParameters:
     sampling_whole_page, block_read_whole_page : bool
         Whether sampling (ordinary reads) brings whole flash pages into the buffer, or only the
         codeword pairs from the first to the last one that is needed.
+    read_retries : int
+        Read levels beside 0 at which a page that cannot be corrected is read again.
 
     Raises
     ------
@@ -236,9 +238,13 @@ class FirmwareParameters:
     list_pages: int = 64
     sampling_whole_page: bool = True
     block_read_whole_page: bool = True
+    read_retries: int = 0
 
     def __post_init__(self) -> None:
-        _positive(self, *(field.name for field in fields(self) if field.type is int))
+        numbers = [field.name for field in fields(self) if field.type is int]
+        _positive(self, *(name for name in numbers if name != "read_retries"))
+        if self.read_retries < 0:
+            raise ValueError(f"read_retries must not be negative, not {self.read_retries}")
         names = [core.name for core in self.cores]
         if not names or len(set(names)) != len(names):
             raise ValueError(f"cores must be at least one, with different names, not {names}")

@@ -10,10 +10,11 @@ import simpy
 
 from cosim.medium import FlashMedium
 from firmware_model.parameters import QueueRegisters
-from rtl.contract.channel import COMMANDS_PER_LUN, ChannelStatus
+from rtl.contract.channel import COMMANDS_PER_LUN, ChannelOperation, ChannelStatus
 from rtl.contract.codec import pack, unpack
 from rtl.contract.kernel import P2P_BASE, BusError, PageRead
 from rtl.contract.nvme import CompletionEntry, SubmissionEntry, doorbell_offset
+from rtl.contract.onfi import READ_LEVEL_FEATURE
 
 __all__ = ["FakeDevicePort", "FakeFlash", "FakeHost", "FakeMemory"]
 
@@ -64,7 +65,11 @@ class FakeFlash:
         self.slots = slots
         self.orders = []
         self.freed = []
-        self.uncorrectable = set()
+        self.uncorrectable = {}
+        """Pages by the first read level at which they are good."""
+        self.levels = Counter()
+        self.levels_set = []
+        self.order_levels = []
         self.outstanding = Counter()
         self._kernel = kernel
         self._medium = medium
@@ -74,6 +79,20 @@ class FakeFlash:
         self._landing = [simpy.Store(kernel.env) for _ in range(self.channels)]
         for store in self._landing:
             store.items.extend(range(slots))
+
+    def submit(self, channel, operation, way, lun, cause, *, row, data, request=0):
+        """Set a feature, in no time but that of sensing; the way must be idle."""
+        assert operation == ChannelOperation.SET_FEATURES
+        assert (row, data[1:]) == (READ_LEVEL_FEATURE, bytes(3))
+        assert not any(self.outstanding[channel, way, other] for other in range(self.luns))
+        self.levels[channel, way] = data[0]
+        self.levels_set.append((channel, way, data[0]))
+        return self._kernel.env.process(self._set(channel, cause, request))
+
+    def _set(self, channel, cause, request):
+        wait = self._kernel.env.timeout(self._read_ps)
+        _, cause = yield from self._span("flash.feature", channel, cause, request, wait)
+        return PageRead(b"", int(ChannelStatus.OK), 0, -1, cause)
 
     def read(self, channel, way, lun, row, column, length, cause, *, request=0):
         env = self._kernel.env
@@ -85,6 +104,7 @@ class FakeFlash:
             raise RuntimeError(f"LUN {place} must have at most {COMMANDS_PER_LUN} commands")
         self._dies.setdefault(place, simpy.Resource(env))
         self.orders.append((*place, row, column, length))
+        self.order_levels.append(self.levels[channel, way])
         return env.process(self._serve(place, row, column, length, cause, request))
 
     def _span(self, stage, channel, cause, request, event, **named):
@@ -125,7 +145,7 @@ class FakeFlash:
                     kind="page",
                 )
         self.outstanding[place] -= 1
-        bad = (*place, row) in self.uncorrectable
+        bad = self.levels[place[:2]] < self.uncorrectable.get((*place, row), 0)
         status = ChannelStatus.UNCORRECTABLE if bad else ChannelStatus.OK
         return PageRead(image[column : column + length], int(status), 0, slot, cause)
 

@@ -101,8 +101,8 @@ class PlainMedium:
         self.log = []
         self.failing = set()
 
-    def sense(self, channel, way, lun, row):
-        return bytes([channel, way, lun, row]) * (self.part.raw_page_bytes // 4)
+    def sense(self, channel, way, lun, row, level):
+        return bytes([channel, way, lun, row ^ 16 * level]) * (self.part.raw_page_bytes // 4)
 
     def program(self, channel, way, lun, row, image):
         self.log.append(("program", channel, way, lun, row, image))

@@ -281,6 +281,15 @@ def test_features_keep_what_was_set(bench):
     assert bench.register(0).data[0] == b"\x01\x02\x03\x04"
 
 
+def test_a_page_is_sensed_at_the_read_level_of_its_die(bench):
+    bench.register(0).data[0] = b"\x03\x00\x00\x00"
+    bench.begin(START, 7, ArrayOperation.SET_FEATURES, row=0x89)
+    answers(bench, START_PS + TIMES.t_feat_ps)
+    bench.begin(START + 100, 8, ArrayOperation.READ, row=2)
+    answers(bench, START_PS + 10_000_000)
+    assert bench.register(0).data[0] == image(2 ^ 3 << 4)
+
+
 def test_the_parameter_page_is_brought(bench):
     bench.begin(START, 7, ArrayOperation.PARAMETER_PAGE, row=0)
     answers(bench, START_PS + 5_000_000)

@@ -29,6 +29,10 @@ def overriding(key, value):
     return OVERRIDE, f"{key}: {value}"
 
 
+RETRIES_ALONE = """ssd.firmware.read_retries: 5
+  ssd.flash.operations: all
+  ssd.flash.decoder: absent"""
+
 BAD = [
     # Keys.
     (
@@ -225,6 +229,19 @@ BAD = [
         (OVERRIDE, 'ssd.cells.level_shares: "100"'),
         PLACED + "ssd.cells.level_shares must be a share such as '2 %' (in %), not '100', which "
         "has no unit",
+    ),
+    (
+        (OVERRIDE, "ssd.firmware.read_retries: 1"),
+        PLACED + "ssd.firmware.read_retries must be 0 where flash.operations is read, not 1",
+    ),
+    (
+        (OVERRIDE, "ssd.firmware.read_retries: 6\n  ssd.flash.operations: all"),
+        PLACED + "ssd.firmware.read_retries must be less than the 6 levels of "
+        "cells.level_shares, not 6",
+    ),
+    (
+        (OVERRIDE, RETRIES_ALONE),
+        PLACED + "ssd.firmware.read_retries must be 0 where flash.decoder is absent, not 5",
     ),
     (
         (OVERRIDE, 'ssd.cells.die_spread: "150 %"'),

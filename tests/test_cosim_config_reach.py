@@ -59,6 +59,7 @@ SPECIAL = {
     "ssd.firmware.cores.core0.type": "cortex_m7",
     "ssd.firmware.cores.core1.type": "cortex_a53",
     "ssd.firmware.page_buffer_memory": "cached",
+    "ssd.firmware.read_retries": 1,
     "ssd.page_format.chunk": "512 B",
     "ssd.page_format.lba": "512 B",
     "ssd.page_format.field_bits": 13,
@@ -66,6 +67,7 @@ SPECIAL = {
     "fpga.clock": "125 MHz",
 }
 COMPANIONS = {
+    "ssd.firmware.read_retries": {"ssd.flash.operations": "all"},
     "ssd.page_format.chunk": {
         "ssd.page_format.field_bits": 13,
         "ssd.page_format.corrected_bits": 12,

@@ -147,7 +147,7 @@ def test_transfer_limit():
 
 
 def test_uncorrectable_page(bench):
-    bench.flash.uncorrectable.add(tuple(bench.device.extents.physical(0)))
+    bench.flash.uncorrectable[tuple(bench.device.extents.physical(0))] = 1
     assert read(bench, 0, 1, bench.memory.allocate(4096)) == Status.UNRECOVERED_READ_ERROR
 
 

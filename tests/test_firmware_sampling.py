@@ -199,7 +199,7 @@ def test_uncorrectable_page_fails_all_who_wait_for_it_and_is_read_again_later():
     indptr = degrees(100, 100)
     bench = Bench(indptr, ids_of(indptr))
     place = tuple(bench.device.extents.physical(0))
-    bench.flash.uncorrectable.add(place)
+    bench.flash.uncorrectable[place] = 1
     request = bench.request([0, 1], 3)
     assert bench.sample_status(request) == Status.UNRECOVERED_READ_ERROR
     assert bench.device.counters.merges == 1

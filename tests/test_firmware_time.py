@@ -174,7 +174,8 @@ def test_slower_clock_changes_every_step():
 OF_READS = {"block_decode", "block_io", "prp_parse"}
 OTHERS = [("buffer_claim", "two pages and one frame"), ("buffer_wake", "two targets in one page")]
 OF_MANY = {"buffer_wake", "buffer_grant", "body_draw"}
-OF_ONE_SAMPLE = sorted(set(COSTS.routines) - OF_READS - OF_MANY)
+OF_RETRIES = {"retry_level", "retry_complete"}
+OF_ONE_SAMPLE = sorted(set(COSTS.routines) - OF_READS - OF_MANY - OF_RETRIES)
 
 
 @pytest.mark.parametrize(

@@ -129,6 +129,7 @@ LIMITS = {
 """Constants that only bound what is accepted: a value that is too small, and the refusal."""
 
 TESTED_ALONE = {
+    "ssd.firmware.read_retries": "decides whether a page is given up; tests.test_laws_retry",
     "ssd.firmware.list_pages": (
         "bounds commands of several hundred KB; tests.test_firmware_sampling"
     ),

@@ -28,6 +28,10 @@ ELSEWHERE = {
     "channel.timeouts": "test_rtl_nand_controller_order:"
     "test_a_lun_that_hangs_is_given_up_until_a_reset",
     "gather.bad_descriptors": "test_rtl_gather:test_refused_descriptor_does_not_stop_the_next",
+    # Every page can be corrected at once.
+    "firmware.read_retries": "test_laws_retry:test_a_page_is_read_right_at_the_second_level",
+    "firmware.recovered_reads": "test_laws_retry:test_a_page_is_read_right_at_the_second_level",
+    "firmware.read_levels_set": "test_laws_retry:test_a_page_is_read_right_at_the_second_level",
     # It takes more than 126 segments of at least 4 KiB: half a megabyte of ids.
     "firmware.list_pages": "test_firmware_sampling:"
     "test_body_and_result_of_hundreds_of_segments_are_chained",

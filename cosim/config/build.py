@@ -232,6 +232,7 @@ def firmware_parameters(ssd: SsdPlatform, system: System, edge_bytes: int) -> Fi
         list_pages=firmware.list_pages.value,
         sampling_whole_page=system.whole_page,
         block_read_whole_page=system.whole_page,
+        read_retries=firmware.read_retries.value,
     )
 
 
@@ -298,9 +299,25 @@ def _check_ssd(ssd: SsdPlatform, systems: tuple[System, ...], source: YamlSource
     with naming("ssd", source, "firmware.binding"):
         _check_binding(ssd)
     with naming("ssd", source, "firmware"):
+        _check_retries(ssd)
+    with naming("ssd", source, "firmware"):
         for system in systems:
             # The page buffer's share is of a graph that is not known here; any one will do.
             firmware_parameters(ssd, system, 1 << 62)
+
+
+def _check_retries(ssd: SsdPlatform) -> None:
+    """Refuse read retries that could not come about, or that have no level to go to."""
+    retries, levels = ssd.firmware.read_retries.value, cell_state(ssd).levels
+    if retries and ssd.flash.operations.value == "read":
+        raise ValueError(f"read_retries must be 0 where flash.operations is read, not {retries}")
+    if retries and ssd.flash.decoder.value == "absent":
+        raise ValueError(f"read_retries must be 0 where flash.decoder is absent, not {retries}")
+    if retries >= levels:
+        raise ValueError(
+            f"read_retries must be less than the {levels} levels of cells.level_shares, "
+            f"not {retries}"
+        )
 
 
 def _check_binding(ssd: SsdPlatform) -> None:

@@ -11,6 +11,7 @@ from cosim.config.constant import (
     Byte,
     Constant,
     Mark,
+    NotNegative,
     Positive,
     Text,
     constants,
@@ -188,6 +189,8 @@ class Firmware(Part):
     """Room for pending subgraphs."""
     body_pieces_ahead: Constant[Positive]
     """DMA descriptors of an NS_config body in flight before they are parsed."""
+    read_retries: Constant[NotNegative]
+    """Read levels beside 0 at which a page that cannot be corrected is read again."""
     list_pages: Constant[Positive]
     """Further segment list pages that one command may chain."""
 

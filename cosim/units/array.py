@@ -5,6 +5,7 @@ Ref: ONFI 3.1, sections 5.3 (reset), 5.7 (parameter page), 5.9 (erase), 5.13 (st
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from cosim.lockstep import LockStep
@@ -13,11 +14,11 @@ from cosim.units.lun_array import LunArray, Medium, Place, Work
 from rtl.contract.channel import ArrayOperation, ChannelOperation
 from rtl.contract.nand_array import NandArrayTimes
 from rtl.contract.nand_part import NandPart
+from rtl.contract.onfi import FEATURE_BYTES, READ_LEVEL_FEATURE
 from rtl.contract.operations import OPERATIONS
 
-__all__ = ["FEATURE_BYTES", "DieArrays"]
+__all__ = ["DieArrays"]
 
-FEATURE_BYTES = 4
 TIMING_MODE = 0x01
 """Feature that changes the data interface or its timing mode (ONFI 3.1, section 5.28)."""
 CHANNEL_NAMES = {
@@ -98,6 +99,7 @@ class DieArrays:
                     times=times,
                     registers=_by_plane(memories, part, lun),
                     answers=answers,
+                    read_level=partial(self._read_level, way),
                 )
                 for lun in range(part.luns)
             ]
@@ -113,6 +115,9 @@ class DieArrays:
     def feature(self, way: int, address: int) -> bytes:
         """The four bytes of a feature of a way's die; zeros before it is set."""
         return self._features[way].get(address, bytes(FEATURE_BYTES))
+
+    def _read_level(self, way: int) -> int:
+        return self.feature(way, READ_LEVEL_FEATURE)[0]
 
     def begin(
         self, way: int, lun: int, number: int, operation: int, row: int, register: int

@@ -43,8 +43,8 @@ QUEUES = {
 class Medium(Protocol):
     """What the flash cells hold; images are of the part's raw page size."""
 
-    def sense(self, channel: int, way: int, lun: int, row: int) -> bytes:
-        """Image of one page."""
+    def sense(self, channel: int, way: int, lun: int, row: int, level: int) -> bytes:
+        """Image of one page as it is read at a read level."""
 
     def program(self, channel: int, way: int, lun: int, row: int, image: bytes) -> bool:
         """Store a page; returns whether the cells took it."""
@@ -116,6 +116,8 @@ class LunArray:
     registers : sequence of sequence
         Memories of the page registers, by plane and number.
     answers : Answers
+    read_level : callable
+        Gives the read level of the die.
     """
 
     def __init__(
@@ -129,6 +131,7 @@ class LunArray:
         times: NandArrayTimes,
         registers: Sequence[Sequence[Any]],
         answers: Answers,
+        read_level: Callable[[], int],
     ) -> None:
         self.works: deque[Work] = deque()
         """Of what has begun, and whose command has not completed."""
@@ -140,6 +143,7 @@ class LunArray:
         self._part = part
         self._times = times
         self._answers = answers
+        self._read_level = read_level
         self._number = 0
         self._begins = 0
         self._is_busy = False
@@ -240,7 +244,7 @@ class LunArray:
             return
         if job.stage == SENSE:
             job.pages = [
-                page._replace(image=self._medium.sense(*self._place, page.row))
+                page._replace(image=self._medium.sense(*self._place, page.row, self._read_level()))
                 for page in job.pages
             ]
         job.failc = job.goes_on and self._failed

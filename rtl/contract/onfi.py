@@ -7,6 +7,8 @@ from amaranth.lib import enum
 
 __all__ = [
     "COLUMN_CYCLES",
+    "FEATURE_BYTES",
+    "READ_LEVEL_FEATURE",
     "ROW_CYCLES",
     "BusRule",
     "Opcode",
@@ -19,6 +21,13 @@ __all__ = [
 
 COLUMN_CYCLES = 2
 ROW_CYCLES = 3
+FEATURE_BYTES = 4
+"""Of SET FEATURES and GET FEATURES (sections 5.26 and 5.27)."""
+READ_LEVEL_FEATURE = 0x89
+"""Feature whose first byte is the level at which a die senses, 0 after power-up: a vendor's.
+
+Ref: Linux, include/linux/mtd/onfi.h, ONFI_FEATURE_ADDR_READ_RETRY (Micron's and Macronix's parts).
+"""
 
 
 class Opcode(enum.IntEnum, shape=8):

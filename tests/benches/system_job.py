@@ -9,6 +9,7 @@ from cosim.medium import IdArray
 from cosim.results import save_system
 from cosim.systems.inputs import load_inputs
 from cosim.systems.machine import Machine
+from host.errors import NvmeError
 from rtl.contract.codec import pack
 from rtl.contract.gather import DESCRIPTOR_MAGIC, GatherDescriptor, GatherMode
 from rtl.contract.kernel import latest
@@ -99,6 +100,32 @@ async def run_two_workers(dut, job):
 
     await machine.do(work())
     (Path(job["folder"]) / "counters.json").write_text(json.dumps(machine.counters()))
+
+
+async def run_media_error(dut, job):
+    """A mini-batch that ends with an error, and again once the cells are healed; leaves both."""
+    folder = Path(job["folder"])
+    machine = await start(dut, job)
+    batch = machine.inputs.trace.batches[0]
+
+    def flip():
+        for page, bit in job["flips"]:
+            machine.medium.flip_bit(*machine.medium.striping.physical(page), bit)
+
+    def work():
+        flip()
+        try:
+            yield from machine.host.sample(batch, machine.kernel.origin("host-cpu", "host.start"))
+        except NvmeError as error:
+            (folder / "error.json").write_text(json.dumps([error.name, machine.counters()]))
+        flip()
+        again = machine.kernel.origin("host-cpu", "host.start")
+        subgraph, _ = yield from machine.host.sample(batch, again)
+        return subgraph
+
+    subgraph = await machine.do(work())
+    hops = [subgraph.result_bytes(hop).hex() for hop in range(len(subgraph.hops))]
+    (folder / "subgraphs.json").write_text(json.dumps([hops]))
 
 
 async def run_refused(dut, job):

@@ -1,0 +1,74 @@
+"""One flash read from its issue to its completion, on the cores."""
+
+from collections.abc import Callable, Generator, Mapping
+from typing import Any
+
+from firmware_model.core import Cores
+from firmware_model.counters import Counters
+from firmware_model.dma import Dram
+from firmware_model.flash_queues import Read
+from firmware_model.parameters import Task
+from rtl.contract.channel import ChannelStatus
+from rtl.contract.kernel import Cause, FlashPort, PageRead
+from rtl.contract.page import PageLayout
+
+__all__ = ["FlashSteps"]
+
+
+class FlashSteps:
+    """Steps that each read takes, whoever has decided on it.
+
+    The command costs a step on the core that issues it. The page moves from its landing slot to the
+    SSD's DRAM by the channel's own DMA, without a core. Then the core that finds the completion
+    spends a step on it.
+    """
+
+    def __init__(
+        self, flash: FlashPort, layout: PageLayout, cores: Cores, dram: Dram, counters: Counters
+    ) -> None:
+        self._flash = flash
+        self._layout = layout
+        self._cores = cores
+        self._dram = dram
+        self._counters = counters
+
+    def issue(
+        self, order: Read, cause: Cause, work: Mapping[str, int]
+    ) -> Generator[Any, Any, tuple[Any, Cause]]:
+        """Give the command to the channel; returns the event of its end, and the step.
+
+        ``work`` is what the cost of ``flash_issue`` depends on.
+        """
+        cause = yield from self._cores.run(
+            Task.FLASH_ISSUE, "flash_issue", cause, request=order.request, **work
+        )
+        page = self._flash.read(
+            *order.place, order.column, order.length, cause, request=order.request
+        )
+        self._counters.flash_reads += 1
+        return page, cause
+
+    def complete(
+        self, order: Read, event: Any, work: Callable[[], dict[str, int]]
+    ) -> Generator[Any, Any, tuple[PageRead, Cause]]:
+        """Wait for the page, move it to DRAM, and take notice of it.
+
+        ``work`` tells at the step's beginning what the cost of ``flash_complete`` depends on.
+        """
+        page: PageRead = yield event
+        if page.status == ChannelStatus.BAD_COMMAND:
+            raise RuntimeError(f"A flash command must suit the part, not {order}")
+        cause = yield from self._dram.move(
+            "dram.flash-in",
+            order.length // self._layout.codeword_bytes * self._layout.chunk_bytes,
+            page.cause,
+            request=order.request,
+            kind="page",
+        )
+        self._flash.free(order.place.channel, page.slot, cause)
+        cause = yield from self._cores.run_by_state(
+            Task.FLASH_COMPLETION, "flash_complete", cause, work, request=order.request
+        )
+        self._counters.corrected_bits += page.corrected
+        self._counters.uncorrectable += page.status != ChannelStatus.OK
+        return page, cause
