@@ -27,7 +27,7 @@ compare: $(STAMP)  ## the main job: both systems on one trace (CONFIG=..., ARGS=
 	$(BIN)/csd-cosim --with-parent compare $(CONFIG) $(ARGS)
 
 test: $(STAMP)  ## all tests, on two cores
-	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: $(STAMP)  ## ruff, mypy and the fast tests
 	$(BIN)/ruff check .

@@ -4,6 +4,8 @@ import importlib.util
 import os
 import re
 import shutil
+from collections import Counter
+from functools import partial
 
 import pytest
 
@@ -25,13 +27,27 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    """``COCOTB_TEST_FILTER`` chooses HDL tests: a regular expression on their names."""
+    """Choose and order tests.
+
+    ``COCOTB_TEST_FILTER`` chooses HDL tests: a regular expression on their names. Workers take
+    whole files in order, so those with the most long tests come first: what is quick fills up the
+    end, where else one worker would wait for the other.
+    """
+    items.sort(key=partial(place, counts=Counter(item.path for item in items if is_long(item))))
     pattern = os.environ.pop("COCOTB_TEST_FILTER", "")
     if not pattern:
         return
     chosen = [item for item in items if re.search(pattern, item.name)]
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = chosen
+
+
+def is_long(item):
+    return any(item.get_closest_marker(name) for name in ("slow", "hdl"))
+
+
+def place(item, counts):
+    return -counts[item.path], str(item.path)
 
 
 def pytest_generate_tests(metafunc):
