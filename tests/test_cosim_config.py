@@ -80,8 +80,23 @@ def test_the_schema_knows_every_key():
     assert json.loads(json.dumps(schema)) == schema
 
 
-def test_platforms_that_ship_are_the_four():
-    assert platform_names() == ["cosmos_plus", "host_xeon", "smartssd", "tiny"]
+def test_platforms_that_ship_are_the_five():
+    assert platform_names() == ["cosmos_oracle", "cosmos_plus", "host_xeon", "smartssd", "tiny"]
+
+
+def test_the_oracle_differs_from_cosmos_plus_by_its_cores_alone():
+    """Dedicated ones: no core has both sampling and flash management."""
+    oracle, cosmos = (load_platform(f"cosmos_{name}").model_dump() for name in ("oracle", "plus"))
+    cores = {name: core["type"]["value"] for name, core in oracle["firmware"]["cores"].items()}
+    binding = {task: core["value"] for task, core in oracle["firmware"]["binding"].items()}
+    sampling = {"isp_control", "gather", "write_back"}
+    assert {cores[binding[task]] for task in sampling} == {"cortex_a53"}
+    assert {cores[binding[task]] for task in set(binding) - sampling} == {"cortex_m7"}
+    for name in ("title", "sources"):
+        del oracle[name], cosmos[name]
+    for name in ("cores", "binding"):
+        del oracle["firmware"][name], cosmos["firmware"][name]
+    assert oracle == cosmos
 
 
 @pytest.mark.parametrize("name", platform_names())
