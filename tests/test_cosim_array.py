@@ -290,6 +290,13 @@ def test_a_page_is_sensed_at_the_read_level_of_its_die(bench):
     assert bench.register(0).data[0] == image(2 ^ 3 << 4)
 
 
+def test_a_feature_of_the_interface_takes_its_own_time():
+    bench = HandChannel(FULL, times=replace(array_times(FULL), t_itc_ps=900_000))
+    bench.register(0).data[0] = bytes(4)
+    bench.begin(START, 7, ArrayOperation.SET_FEATURES, row=0x01)
+    assert answers(bench, START_PS + 5_000_000) == [(START_PS + 900_000, (7, 0, 0, 0))]
+
+
 def test_the_parameter_page_is_brought(bench):
     bench.begin(START, 7, ArrayOperation.PARAMETER_PAGE, row=0)
     answers(bench, START_PS + 5_000_000)

@@ -165,6 +165,10 @@ def test_a_command_behind_one_that_waits_for_a_slot_waits_too(bench):
     bench.kernel.env.run(BOOT_PS + 10 * PERIOD_PS)
     assert len(bench.engine.boxes[4, "command"].history) == 3
     assert command_of(bench).row == 7
+    # What another LUN gives back is no slot.
+    bench.complete(210, tag=4, status=ChannelStatus.BAD_COMMAND, accepted=105)
+    bench.kernel.env.run(220 * PERIOD_PS)
+    assert len(bench.engine.boxes[4, "command"].history) == 3
 
 
 def test_a_lun_keeps_its_slot_between_the_pieces_of_a_page(bench):
@@ -228,6 +232,31 @@ def test_a_lun_that_is_given_up_owns_its_time_too(bench):
     totals = stage_totals(critical_path(bench.kernel.spans, done.value.cause, BOOT_PS))
     assert list(totals)[-2:] == ["flash.poll", "flash.complete"]
     assert sum(totals.values()) == done.value.cause.at_ps - BOOT_PS
+    assert "flash.status" not in {span.stage for span in bench.kernel.spans}
+
+
+def test_an_array_that_ends_after_its_lun_was_given_up_owns_no_time_beyond(bench):
+    done = bench.submit(ChannelOperation.ERASE)
+    bench.begin(210, 1, ArrayOperation.ERASE)
+    end = 210 + FULL.extended.t_bers_ps // PERIOD_PS
+    stamps = STAMPS | dict.fromkeys(("ready", "transfer", "received", "last"), end - 1)
+    bench.kernel.env.run((end + 1) * PERIOD_PS)
+    bench.complete(end + 1, status=ChannelStatus.TIMEOUT, **stamps)
+    bench.kernel.env.run(done)
+    totals = stage_totals(critical_path(bench.kernel.spans, done.value.cause, BOOT_PS))
+    assert totals["flash.erase"] == FULL.extended.t_bers_ps - PERIOD_PS
+    assert totals["flash.complete"] == 2 * PERIOD_PS
+
+
+def test_work_of_a_whole_way_is_that_of_the_lun_that_asked_for_it(bench):
+    done = bench.submit(ChannelOperation.SET_FEATURES, lun=1, row=0x90, data=b"abcd")
+    bench.begin(210, 1, ArrayOperation.SET_FEATURES, row=0x90)
+    ready = 210 + FULL.extended.t_feat_ps // PERIOD_PS + 1
+    stamps = STAMPS | dict.fromkeys(("ready", "transfer", "received", "last"), ready)
+    bench.complete(ready + 1, **stamps)
+    bench.kernel.env.run(done)
+    totals = stage_totals(critical_path(bench.kernel.spans, done.value.cause, BOOT_PS))
+    assert totals["flash.feature"] == FULL.extended.t_feat_ps
 
 
 @pytest.mark.parametrize(
