@@ -22,10 +22,15 @@ class BusyDie(DieModel):
         self.rests = []
         """(edge, LUN) at which the array behind a cache has done its work."""
         self._works = [False] * self.part.luns
-        self._holds = [False] * self.part.luns
+        self._holds = [None] * self.part.luns
+        """Opcode that would resume what the LUN holds."""
         suspend = self.part.suspend
-        self._suspends = suspend and (suspend.program_suspend, suspend.erase_suspend)
-        self._resumes = suspend and (suspend.program_resume, suspend.erase_resume)
+        self._resumed_by = {}
+        if suspend is not None:
+            self._resumed_by = {
+                suspend.program_suspend: suspend.program_resume,
+                suspend.erase_suspend: suspend.erase_resume,
+            }
         self._opcode, self._addresses = 0xFF, []
         self._idle_for = 0
         self._wpst = cycles(self.part.extended.t_wpst_ps, PERIOD_PS)
@@ -68,16 +73,16 @@ class BusyDie(DieModel):
             self._lun = min(lun, self.part.luns - 1)
         if self._opcode == Opcode.READ_STATUS_ENHANCED:
             self._mode = "status"
-        elif self._suspends and self._opcode in self._suspends:
-            self._holds[self._lun] = True
-        elif self._resumes and self._opcode in self._resumes:
-            self._holds[self._lun] = False
+        elif self._opcode in self._resumed_by:
+            self._holds[self._lun] = self._resumed_by[self._opcode]
+        elif self._opcode == self._holds[self._lun]:
+            self._holds[self._lun] = None
             self._begin(edge, [self._lun])
         elif self._opcode in (Opcode.READ_PARAMETER_PAGE, Opcode.GET_FEATURES):
             self._begin(edge, range(self.part.luns))
 
     def _command(self, edge, byte):
-        if byte in {*ADDRESSES, *(self._suspends or ()), *(self._resumes or ())}:
+        if byte in {*ADDRESSES, *self._resumed_by, *self._resumed_by.values()}:
             self._opcode, self._addresses, self._taking = byte, [], False
         self._mode = "status" if byte == Opcode.READ_STATUS else "data"
         if byte in CONFIRMS:
@@ -90,7 +95,7 @@ class BusyDie(DieModel):
             for lun in self.luns:
                 lun.busy_from = None
             self._works = [False] * self.part.luns
-            self._holds = [False] * self.part.luns
+            self._holds = [None] * self.part.luns
             self._begin(edge, range(self.part.luns))
 
     def _begin(self, edge, luns):

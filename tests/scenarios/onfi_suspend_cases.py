@@ -109,6 +109,27 @@ def suspend_of_a_read(broken):
 
 
 @case(BusRule.SUSPEND_ORDER)
+def suspend_of_a_read_after_an_erase(broken):
+    """Nobody has said that the erase is over, but a read has begun."""
+    made = scene(SUSPENDING)
+    made.wait(made.bus.erase(1, 0, 0), 1, 0)
+    if broken:
+        made.begin(made.bus.sense(1, 0, 4))
+    made.bus.suspend(1, 0, 0, SUSPEND.erase_suspend)
+    return made
+
+
+@case(BusRule.SUSPEND_ORDER)
+def suspend_of_a_read_after_a_program(broken):
+    made = erased(SUSPENDING)
+    made.wait(made.bus.program(1, 0, 2), 1, 0)
+    if broken:
+        made.begin(made.bus.sense(1, 0, 4))
+    made.bus.suspend(1, 0, 2, SUSPEND.program_suspend)
+    return made
+
+
+@case(BusRule.SUSPEND_ORDER)
 def suspend_of_a_cached_program(broken):
     made = erased(SUSPENDING)
     confirm = Opcode.PROGRAM_CACHE if broken else Opcode.PROGRAM_CONFIRM
@@ -143,6 +164,15 @@ def suspend_of_what_is_over(broken):
 
 
 @case(BusRule.SUSPEND_ORDER)
+def suspend_of_a_program_that_is_over(broken):
+    made = erased(SUSPENDING)
+    made.wait(made.bus.program(1, 0, 2), 1, 0)
+    made.bus.status_enhanced(1, 0 if broken else 1, 0)
+    made.bus.suspend(1, 0, 2, SUSPEND.program_suspend)
+    return made
+
+
+@case(BusRule.SUSPEND_ORDER)
 def suspend_after_a_reset(broken):
     made = scene(SUSPENDING)
     confirm = made.bus.erase(1, 0, 0)
@@ -166,8 +196,7 @@ def suspend_of_what_is_held(broken):
 def resume_before_the_lun_said_that_it_holds(broken):
     made = erasing()
     made.wait(made.bus.suspend(1, 0, 0, SUSPEND.erase_suspend), 1, 0)
-    if not broken:
-        made.bus.status_enhanced(1, 0, 0)
+    made.bus.status_enhanced(1, 1 if broken else 0, 0)
     made.bus.suspend(1, 0, 0, SUSPEND.erase_resume)
     return made
 
