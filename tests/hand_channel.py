@@ -12,7 +12,7 @@ from rtl.contract.channel import ArrayDone, ChannelEvent
 from rtl.contract.codec import pack, unpack
 from rtl.contract.nand_part import ExtendedTimes
 
-__all__ = ["FULL", "LAYOUT", "PERIOD_PS", "PLAIN", "HandChannel"]
+__all__ = ["FULL", "LAYOUT", "PERIOD_PS", "PLAIN", "HandChannel", "answers"]
 
 ARRAY = flash_array("tiny")
 PLAIN = ARRAY.part
@@ -176,3 +176,22 @@ class HandChannel:
             return None
         done = unpack(ArrayDone, word.to_bytes(2, "little"))
         return done.number, done.is_cached, done.fail, done.failc
+
+
+def answers(bench, until_ps, place=2):
+    """(time, answer) of a LUN of channel 4, LUN 0 of way 1 by default, up to ``until_ps``."""
+    box, found = bench.engine.boxes[4, "array_done"], []
+    known = len(box.history)
+
+    def look():
+        nonlocal known
+        if len(box.history) > known:
+            known = len(box.history)
+            found.append((bench.now, bench.answer(place)))
+
+    env = bench.kernel.env
+    while env.peek() <= until_ps:
+        env.step()
+        look()
+    env.run(until_ps + 1)
+    return found

@@ -6,7 +6,7 @@ import pytest
 
 from rtl.contract.channel import ArrayOperation, ChannelOperation
 from rtl.contract.nand_array import array_times
-from tests.hand_channel import FULL, PERIOD_PS, HandChannel
+from tests.hand_channel import FULL, PERIOD_PS, HandChannel, answers
 
 TIMES = FULL.extended
 RAW = FULL.raw_page_bytes
@@ -26,25 +26,6 @@ def bench():
 
 def image(row, lun=0):
     return bytes([0, 1, lun, row]) * (RAW // 4)
-
-
-def answers(bench, until_ps, place=2):
-    """(time, answer) of a LUN of channel 4, LUN 0 of way 1 by default, up to ``until_ps``."""
-    box, found = bench.engine.boxes[4, "array_done"], []
-    known = len(box.history)
-
-    def look():
-        nonlocal known
-        if len(box.history) > known:
-            known = len(box.history)
-            found.append((bench.now, bench.answer(place)))
-
-    env = bench.kernel.env
-    while env.peek() <= until_ps:
-        env.step()
-        look()
-    env.run(until_ps + 1)
-    return found
 
 
 @pytest.mark.parametrize(

@@ -74,9 +74,10 @@ FAMILIES = (
     ),
     Family(
         "flash: other busy times",
-        ("flash.cache", "flash.plane", "flash.feature", "flash.reset"),
+        ("flash.cache", "flash.plane", "flash.feature", "flash.reset", "flash.suspend"),
         "#999933",
-        "a die that moves a page between its registers, takes a plane or a feature, or resets",
+        "a die that moves a page between its registers, takes a plane or a feature, resets, or "
+        "puts work aside",
     ),
     Family(
         "flash: bus",
@@ -99,9 +100,9 @@ FAMILIES = (
     ),
     Family(
         "flash: waiting",
-        ("flash.queue", "flash.hand-over", "flash.bus-wait"),
+        ("flash.queue", "flash.hand-over", "flash.bus-wait", "flash.held"),
         "#E8C4D8",
-        "a command that waits for its die or for the bus",
+        "a command that waits for its die or for the bus, or was put aside for a read",
     ),
     Family(
         "gather unit",

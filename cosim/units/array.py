@@ -28,6 +28,8 @@ CHANNEL_NAMES = {
     ArrayOperation.PARAMETER_PAGE: (ChannelOperation.READ_PARAMETER_PAGE,),
 }
 """Commands that begin an array operation, where they have other names than it."""
+SUSPENDS = (ArrayOperation.PROGRAM_SUSPEND, ArrayOperation.ERASE_SUSPEND)
+RESUMES = (ArrayOperation.PROGRAM_RESUME, ArrayOperation.ERASE_RESUME)
 RESET_TIMES = {
     "flash.erase": "t_rst_erase_ps",
     "flash.program": "t_rst_program_ps",
@@ -48,6 +50,10 @@ class DieArrays:
     program are taken from the register at its begin, and are in the cells at the end of tPROG. A
     reset in the midst of a program or an erase leaves the page, or the block, unreadable; what was
     still waiting is not done. Features keep their values through a reset.
+
+    A program or erase that is suspended keeps the time that was left when the suspend began. It
+    goes on with the resume; reads come in between. What would be over by the time that a suspend
+    takes is not suspended.
 
     FAIL is how the last program or erase ended, all of its planes together, and FAILC how the
     cached program before it did.
@@ -124,6 +130,12 @@ class DieArrays:
     ) -> None:
         """A die says that an array operation begins now; the parameters are those of a DieBegin."""
         asked = ArrayOperation(operation)
+        if asked in SUSPENDS:
+            self._luns[way][lun].put_aside(asked)
+            return
+        if asked in RESUMES:
+            self._luns[way][lun].resume(number)
+            return
         self._luns[way][lun].begin(number, asked)
         if asked in self._targets:
             self._targets[asked](way, row, register)
@@ -174,6 +186,8 @@ class DieArrays:
 
 def commands_of(operation: ArrayOperation) -> tuple[ChannelOperation, ...]:
     """Commands whose last bus cycle begins ``operation``."""
+    if operation in (*SUSPENDS, *RESUMES):
+        return ()
     return CHANNEL_NAMES.get(operation) or (ChannelOperation[operation.name],)
 
 

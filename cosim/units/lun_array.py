@@ -15,6 +15,7 @@ __all__ = ["LunArray", "Medium", "Place", "Work"]
 
 SENSE, PROGRAM, ERASE = "flash.sense", "flash.program", "flash.erase"
 CACHE, PLANE = "flash.cache", "flash.plane"
+SUSPEND, HELD = "flash.suspend", "flash.held"
 TIMES = {
     ArrayOperation.READ: "t_r_ps",
     ArrayOperation.READ_CACHE_RANDOM: "t_r_ps",
@@ -100,6 +101,14 @@ class _Job:
     end_ps: int = -1
 
 
+class _Held(NamedTuple):
+    """A job that was put aside, what was left of its time, and how its LUN has been busy."""
+
+    job: _Job
+    left_ps: int
+    work: Work
+
+
 class LunArray:
     """Does one thing at a time; see :class:`cosim.units.array.DieArrays`.
 
@@ -151,6 +160,7 @@ class LunArray:
         self._job: _Job | None = None
         self._then: Callable[[], None] | None = None
         """What waits for the end of that job."""
+        self._held: _Held | None = None
         self._planes: list[_Page] = []
         """Queued ones."""
         self._failed = False
@@ -189,10 +199,39 @@ class LunArray:
 
         self._later(duration_ps, end)
 
+    def put_aside(self, operation: ArrayOperation) -> None:
+        """Hold the program or erase under way, if it would not be over by the time that takes."""
+        job, now_ps = self._job, int(self._env.now)
+        name = f"t_{operation.name.lower()}_ps"
+        aside_ps: int = getattr(self._part.suspend, name)
+        if job is None or job.end_ps - now_ps <= aside_ps:
+            return
+        work = self._work
+        self._job, self._held = None, _Held(job, job.end_ps - now_ps, work)
+        self.works.remove(work)
+        work.stages.append((job.stage, now_ps))
+
+        def hold() -> None:
+            self._is_busy = False
+            work.stages.append((SUSPEND, int(self._env.now)))
+            self._answer(self._number, is_cached=True)
+
+        self._later(aside_ps, hold)
+
+    def resume(self, number: int) -> None:
+        """Go on with what is held, under a new number."""
+        assert self._held is not None, "a die resumes nothing else"
+        (job, left_ps, self._work), self._held = self._held, None
+        self._begins += 1
+        self._number, self._is_busy = number, True
+        self._work.stages.append((HELD, int(self._env.now)))
+        self.works.append(self._work)
+        self._run(job, left_ps)
+
     def cut_off(self) -> str | None:
         """Give up everything, as a reset does; returns the stage that was cut off."""
-        job = self._job
-        self._job, self._then, self._planes = None, None, []
+        job = self._job if self._held is None else self._held.job
+        self._job, self._held, self._then, self._planes = None, None, None, []
         self._failed = self._is_cached = False
         self._begins += 1
         if job is None:
@@ -248,14 +287,17 @@ class LunArray:
                 for page in job.pages
             ]
         job.failc = job.goes_on and self._failed
-        job.end_ps = int(self._env.now) + job.duration_ps
+        self._run(job, job.duration_ps)
+
+    def _run(self, job: _Job, duration_ps: int) -> None:
+        job.end_ps = int(self._env.now) + duration_ps
         self._job = job
 
         def end() -> None:
             if self._job is job and job.end_ps == self._env.now:
                 self._finish(job)
 
-        self._env.timeout(job.duration_ps).callbacks.append(lambda _: end())
+        self._env.timeout(duration_ps).callbacks.append(lambda _: end())
 
     def _finish(self, job: _Job) -> None:
         """The cells have done their work: keep its outcome, and say so."""
