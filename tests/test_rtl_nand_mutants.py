@@ -112,7 +112,7 @@ MUTANTS = {
         controller,
         """
         -bus.operation.row.eq(table.context.row),
-        +bus.operation.row.eq(table.context.row + (arbiter.kind == BusOperationKind.TRANSFER)),
+        +bus.operation.row.eq(table.context.row + (kind == BusOperationKind.TRANSFER)),
         """,
         CROWDED,
     ),
@@ -130,7 +130,7 @@ MUTANTS = {
         controller,
         """
         +row_bits = (self._part.rows - 1).bit_length()
-        +with m.If(arbiter.kind == BusOperationKind.POLL):
+        +with m.If(kind == BusOperationKind.POLL):
         +    m.d.comb += bus.operation.row.eq(table.context.row[:row_bits])
          with m.If(self.landing_ready.any() & ~record.busy):
              m.d.comb += arbiter.transfers.eq(table.transfers)

@@ -37,13 +37,14 @@ def test_one_page_takes_the_time_of_the_data_sheet():
     """Every stamp of one read, added up by hand from TINY's times at 10 ns a clock."""
     read = Read(edge=8, way=0, lun=0, row=5, column=6, length=100, tag=0x1234)
     bench = UnitBench(TINY, 1)
-    accepted = 8 + 1  # one edge in the mailbox
-    command = accepted + 1 + 1  # decision, then CE# low one clock before WE#: tCS 3, tWP 2
+    accepted = 8 + 2  # one edge in the mailbox, one to be checked
+    # Chosen, looked up, begun; then CE# low one clock before WE#: tCS 3, tWP 2.
+    command = accepted + 3 + 1
     # Seven WE# pulses of 2 + 1 clocks (tCALS 15 ns, tWC 25 ns); the die latches one edge later.
     issued = command + 2 + 6 * 3 + 1
     begin = issued + 10  # tWB
     ready = begin + 200 + 1  # tR 2003 ns: the first edge strictly after it
-    transfer = ready + 1 + 1  # decision, CE#
+    transfer = ready + 3 + 1  # chosen, looked up, begun; CE#
     rising = transfer + 2 + 6 * 3
     first_data = rising + 10 + 2  # tCCS, then tRPRE
     last = first_data + 49 + 1 + 3 + 1  # 50 words, on the bus, tDQSRE, captured and handed over
@@ -68,15 +69,17 @@ def test_one_page_takes_the_time_of_the_data_sheet():
 
 
 def test_status_polls_come_at_the_times_of_the_part():
-    """Polled LUN: first poll 150 clocks after 30h, the next 30 after that, until tR is over."""
+    """Polled LUN: first poll 150 clocks after 30h, the next 34 after that, until tR is over."""
+    part = replace(TINY_TWO_LUNS, poll_period_ps=340_000)
     read = Read(edge=8, way=0, lun=1, row=2, column=0, length=2, tag=7)
-    bench = UnitBench(TINY_TWO_LUNS, 1)
+    bench = UnitBench(part, 1)
     (done,) = bench.run([read])
-    issued = 9 + 2 + 2 + 6 * 3 + 1
-    polls = [issued + 150, issued + 180, issued + 210, issued + 240]
+    issued = 10 + 4 + 2 + 6 * 3 + 1
+    polls = [issued + 150, issued + 184, issued + 218, issued + 252]
     array_ready = issued + 10 + 200 + 1
-    # CE#; 78h and three row cycles; tWHR, tRPRE; the die looks up its status two clocks later.
-    looks = [poll + 1 + 2 + 3 * 3 + 6 + 2 + 3 for poll in polls]
+    # Two clocks to begin, CE#; 78h and three row cycles; tWHR, tRPRE; the die looks up its status
+    # two clocks later.
+    looks = [poll + 2 + 1 + 2 + 3 * 3 + 6 + 2 + 3 for poll in polls]
     first_ready = next(n for n, look in enumerate(looks) if look >= array_ready)
     assert (done["issued"], done["polls"]) == (issued, first_ready + 1)
     assert done["ready"] == looks[first_ready] + 2

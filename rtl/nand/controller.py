@@ -11,7 +11,6 @@ from rtl.contract.channel import (
     ChannelCommand,
     ChannelCompletion,
     ChannelCounters,
-    ChannelOperation,
     ChannelStatus,
 )
 from rtl.contract.nand_part import cycles
@@ -39,7 +38,8 @@ NEVER = (1 << STAMP_BITS) - 1
 class FlashChannelController(wiring.Component):
     """Executes commands on the dies of one channel, each die working while others use the bus.
 
-    One state machine owns the bus and decides when it is idle: first the 00h-30h of a LUN with a
+    One state machine owns the bus. When it is idle an operation is chosen, in the next clock its
+    command is looked up, and in the one after that it begins: first the 00h-30h of a LUN with a
     command and nothing to do, then a status poll that is due, then the transfer of a ready LUN if
     a landing slot is free; within each, round robin over the LUNs (way * luns + lun). A command
     holds its LUN until its transfer is decided; a second one may wait behind it. With one LUN a
@@ -89,7 +89,7 @@ class FlashChannelController(wiring.Component):
     landing_ready : In(slots)
         Free landing slots; the lowest is used.
     landing_take : Out(slots)
-        Strobe: the slot is taken by the transfer that was decided in this clock.
+        Strobe: the slot is taken by the transfer that begins in this clock.
     launch_start, launch_slot : Out
         Strobe: the bytes of this launch slot will be taken from ``launch``; of an extended part, as
         is ``launch``.
@@ -181,16 +181,16 @@ class FlashChannelController(wiring.Component):
         else:
             self._correct(m, table, bus, record, events, words)
         if self._is_extended:
-            self._extend(m, table, arbiter, bus, record, events)
+            self._extend(m, table, arbiter, bus, record, events, kind)
         is_blocked = Signal()
         was_blocked = Signal()
         m.d.comb += is_blocked.eq(
-            bus.idle & ~arbiter.valid & table.transfers.any() & ~self.landing_ready.any()
+            arbiter.serve & ~arbiter.valid & table.transfers.any() & ~self.landing_ready.any()
         )
         m.d.sync += was_blocked.eq(is_blocked)
         m.d.comb += [
-            self.quiet.eq(
-                bus.idle
+            table.calm.eq(
+                arbiter.serve
                 & ~arbiter.valid
                 & ~self.commands.valid
                 & ~record.busy
@@ -198,6 +198,7 @@ class FlashChannelController(wiring.Component):
                 & ~table.is_changing
                 & (is_blocked == was_blocked)
             ),
+            self.quiet.eq(table.wake_is_known),
             self.wake_edge.eq(table.wake_edge),
         ]
         if self._correction is not None:
@@ -215,52 +216,58 @@ class FlashChannelController(wiring.Component):
         )
 
     def _decide(self, m, table, arbiter, bus, record, kind):
-        """Give the idle bus to a LUN, and remember to whom."""
+        """Choose for the idle bus; look the command up, and decide its end; then begin.
+
+        What is asked for stays so until it is decided, so that the choice holds.
+        """
         luns = self._part.luns
+        begins = Signal()
         m.d.comb += [
             arbiter.reads.eq(table.reads),
             arbiter.polls.eq(table.polls),
-            arbiter.serve.eq(bus.idle),
-            table.index.eq(arbiter.index),
-            bus.start.eq(bus.idle & arbiter.valid),
-            bus.operation.kind.eq(arbiter.kind),
+            arbiter.serve.eq(bus.idle & ~table.look_up & ~begins),
+            table.poll.eq(table.look_up & (kind == BusOperationKind.POLL)),
+            table.take.eq(table.look_up & (kind == BusOperationKind.TRANSFER)),
+            bus.start.eq(begins),
+            bus.operation.kind.eq(kind),
             bus.operation.row.eq(table.context.row),
             bus.operation.column.eq(table.context.column),
             bus.length.eq(table.context.length),
-            bus.way.eq(arbiter.index // luns),
+            bus.way.eq(table.index // luns),
         ]
+        m.d.sync += table.look_up.eq(0)
+        m.d.sync += begins.eq(table.look_up & (kind != BusOperationKind.COMPLETE))
+        with m.If(arbiter.serve & arbiter.valid):
+            m.d.sync += table.look_up.eq(1)
+            m.d.sync += [kind.eq(arbiter.kind), table.index.eq(arbiter.index)]
         if self._policy is BusPolicy.OLDEST_READY_FIRST:
             m.d.comb += arbiter.ready.eq(table.transfers)
         with m.If(self.landing_ready.any() & ~record.busy):
             m.d.comb += arbiter.transfers.eq(table.transfers)
-        with m.If(bus.start):
-            m.d.sync += [kind.eq(arbiter.kind), table.current.eq(arbiter.index)]
-            m.d.comb += table.poll.eq(arbiter.kind == BusOperationKind.POLL)
-            m.d.comb += table.take.eq(arbiter.kind == BusOperationKind.TRANSFER)
 
-    def _extend(self, m, table, arbiter, bus, record, events):
+    def _extend(self, m, table, arbiter, bus, record, events, kind):
         """Operations beyond the plain read: more to issue, data to the die, ends without bursts."""
         m.submodules.reservation = reservation = BusReservation(self._ways * self._part.luns)
-        operation = Signal(ChannelOperation)
-        loads, ends = Signal(), Signal()
-        with m.If(bus.start):
-            m.d.sync += operation.eq(table.order.operation)
+        operation = table.order.operation
+        ends = Signal()
         wiring.connect(m, wiring.flipped(self.launch), bus.launch)
         m.d.comb += [
-            bus.operation.operation.eq(table.order.operation),
-            loads.eq(is_any(table.order.operation, lambda steps: steps.data_in)),
-            self.launch_start.eq(bus.start & loads & (arbiter.kind == BusOperationKind.ISSUE)),
+            bus.operation.operation.eq(operation),
+            self.launch_start.eq(
+                bus.start
+                & is_any(operation, lambda steps: steps.data_in)
+                & (kind == BusOperationKind.ISSUE)
+            ),
             self.launch_slot.eq(table.order.slot),
             table.is_busy.eq(is_any(operation, lambda steps: steps.is_busy)),
             table.status_byte.eq(bus.word[:8]),
             reservation.keep.eq(table.issue & is_any(operation, lambda steps: steps.keeps_bus)),
-            reservation.current.eq(table.current),
-            reservation.begin.eq(bus.start),
             reservation.index.eq(table.index),
+            reservation.begin.eq(bus.start),
             reservation.targets.eq(table.targets),
             arbiter.reads.eq(table.reads & reservation.allowed),
             arbiter.polls.eq(table.polls & reservation.allowed),
-            ends.eq(bus.idle & arbiter.valid & (arbiter.kind == BusOperationKind.COMPLETE)),
+            ends.eq(table.look_up & (kind == BusOperationKind.COMPLETE)),
             record.is_whole.eq(ends),
         ]
         with m.If(self.landing_ready.any() & ~record.busy):
@@ -270,7 +277,7 @@ class FlashChannelController(wiring.Component):
         if self._policy is BusPolicy.READS_FIRST:
             m.d.comb += arbiter.urgent.eq(table.urgent)
         with m.If(ends):
-            m.d.comb += [bus.start.eq(0), table.take.eq(1)]
+            m.d.comb += table.take.eq(1)
         self._count_operations(m, table, events, operation, ends)
 
     def _follow(self, m, table, bus, record, kind):
@@ -292,10 +299,11 @@ class FlashChannelController(wiring.Component):
         slot = Signal(range(max(2, self._slots)))
         chosen = Signal.like(slot)
         is_transfer = Signal()
-        m.d.comb += is_transfer.eq(bus.start & table.take)
+        m.d.comb += is_transfer.eq(table.look_up & (kind == BusOperationKind.TRANSFER))
         with m.If(is_transfer):
-            m.d.comb += self.landing_take.eq(1 << chosen)
             m.d.sync += slot.eq(chosen)
+        with m.If(bus.start & (kind == BusOperationKind.TRANSFER)):
+            m.d.comb += self.landing_take.eq(1 << slot)
         for number in reversed(range(self._slots)):
             with m.If(self.landing_ready[number]):
                 m.d.comb += chosen.eq(number)
@@ -343,9 +351,9 @@ class FlashChannelController(wiring.Component):
             events.strobes.bad_commands.eq(record.refused_taken),
             events.strobes.polls.eq(table.poll),
             events.strobes.polls_busy.eq(table.status_valid & ~table.status_ready),
-            events.strobes.transfers.eq(bus.start & table.take),
-            events.strobes.ties.eq(bus.idle & arbiter.valid & arbiter.is_tie),
-            events.strobes.class_conflicts.eq(bus.idle & arbiter.valid & arbiter.is_conflict),
+            events.strobes.transfers.eq(self.landing_take.any()),
+            events.strobes.ties.eq(arbiter.serve & arbiter.valid & arbiter.is_tie),
+            events.strobes.class_conflicts.eq(arbiter.serve & arbiter.valid & arbiter.is_conflict),
             events.strobes.pending_full.eq(table.is_second),
             events.strobes.clock_stops.eq((expected != NEVER) & (self.now != expected)),
         ]

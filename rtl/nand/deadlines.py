@@ -1,29 +1,40 @@
 """Deadlines of a set of units, as edge numbers."""
 
-from amaranth.hdl import Cat, Signal
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Cat, Mux, Signal
 
 from rtl.contract.channel import STAMP_BITS
-from rtl.nand.earliest import earliest
 
 __all__ = ["NEVER", "keep_deadlines"]
 
 NEVER = (1 << STAMP_BITS) - 1
 
 
-def keep_deadlines(m, name, *, now, start, following, cancel):
-    """Registers with a deadline for each bit of ``start``: set to ``following`` where that is high.
+def keep_deadlines(m, name, *, now, waits, cancel):
+    """Registers with a deadline for each unit, set by pairs of a vector of strobes and a wait.
 
-    A deadline is gone once its edge has come, or where ``cancel`` is high. Returns a vector of
-    those whose edge ends this clock, and the earliest of all.
+    Where a strobe is high the deadline comes ``wait`` clocks, at least 2, after the edge that ends
+    this clock; of several waits the first counts. A deadline is gone once its edge has come, or
+    where ``cancel`` is high. Registers hold the edge before, so that the comparison has a clock to
+    itself. Returns a vector of those whose edge ends this clock, and the registers.
     """
+    start = reduce(or_, (strobes for strobes, _ in waits))
+    ahead = 0
+    for strobes, wait in reversed(waits):
+        ahead = Mux(strobes.any(), wait - 1, ahead)
+    following = Signal(STAMP_BITS, name=f"{name}_following")
     deadlines = [
         Signal(STAMP_BITS, name=f"{name}{number}", init=NEVER) for number in range(len(start))
     ]
-    due = Signal(len(start), name=f"{name}_due")
-    m.d.comb += due.eq(Cat(*(deadline == now for deadline in deadlines)))
+    come, due = (Signal(len(start), name=f"{name}_{word}") for word in ("come", "due"))
+    m.d.comb += following.eq(now + ahead)
+    m.d.comb += come.eq(Cat(deadline == now for deadline in deadlines))
+    m.d.sync += due.eq(come & ~start & ~cancel)
     for number, deadline in enumerate(deadlines):
         with m.If(start[number]):
             m.d.sync += deadline.eq(following)
-        with m.Elif(due[number] | cancel[number]):
+        with m.Elif(come[number] | cancel[number]):
             m.d.sync += deadline.eq(NEVER)
-    return due, earliest(deadlines)
+    return due, deadlines

@@ -1,4 +1,4 @@
-"""Commands as they come in: checked, then kept in the slot of their LUN."""
+"""Commands as they come in: checked, then given to their LUN."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
@@ -13,6 +13,9 @@ __all__ = ["CommandIntake"]
 
 class CommandIntake(wiring.Component):
     """Takes commands in order; a command for a LUN that has no room holds those behind it back.
+
+    A command is checked in the clock in which it comes in, and given to its LUN, or refused, in the
+    next one at the earliest.
 
     A command is refused, with nothing done, unless its operation is one of the part's, way, LUN and
     row exist, and column and length are even, with a length above zero that ends within the page.
@@ -35,10 +38,13 @@ class CommandIntake(wiring.Component):
     commands : In(stream.Signature(ChannelCommand))
     has_room : In(ways * luns)
         By LUN of the channel: way * luns + lun.
+    busy : Out(1)
+        A command has been checked and waits.
     accept : Out(ways * luns)
-        Strobe to the LUN that gets the command at the head of ``commands``.
+        Strobe to the LUN that gets ``command``.
+    command : Out(ChannelCommand)
     index : Out
-        That LUN's number.
+        The LUN's number.
     refused_valid, refused_taken, refused_tag, refused_edge
         A refused command, and when it was: held until ``refused_taken``; until then no further
         command is taken.
@@ -54,7 +60,9 @@ class CommandIntake(wiring.Component):
                 "now": In(STAMP_BITS),
                 "commands": In(stream.Signature(ChannelCommand)),
                 "has_room": In(luns),
+                "busy": Out(1),
                 "accept": Out(luns),
+                "command": Out(ChannelCommand),
                 "index": Out(range(luns)),
                 "refused_valid": Out(1),
                 "refused_taken": In(1),
@@ -67,29 +75,34 @@ class CommandIntake(wiring.Component):
         m = Module()
         part = self._part
         command = self.commands.payload
-        is_good = Signal()
+        is_good, leaves = Signal(), Signal()
         is_right = self._is_read(command) if part.extended is None else self._is_right(command)
-        m.d.comb += [
-            is_good.eq(
-                is_right
-                & (command.way < self._ways)
-                & (command.lun < part.luns)
-                & ~command.column[0]
-            ),
-            self.index.eq(command.way * part.luns + command.lun),
-        ]
+        m.d.comb += self.commands.ready.eq(~self.busy | leaves)
+        with m.If(self.commands.ready):
+            m.d.sync += self.busy.eq(self.commands.valid)
+        with m.If(self.commands.ready & self.commands.valid):
+            m.d.sync += [
+                self.command.eq(command),
+                self.index.eq(command.way * part.luns + command.lun),
+                is_good.eq(
+                    is_right
+                    & (command.way < self._ways)
+                    & (command.lun < part.luns)
+                    & ~command.column[0]
+                ),
+            ]
         with m.If(self.refused_taken):
             m.d.sync += self.refused_valid.eq(0)
-        with m.If(self.commands.valid & ~self.refused_valid):
+        with m.If(self.busy & ~self.refused_valid):
             with m.If(~is_good):
-                m.d.comb += self.commands.ready.eq(1)
+                m.d.comb += leaves.eq(1)
                 m.d.sync += [
                     self.refused_valid.eq(1),
-                    self.refused_tag.eq(command.tag),
+                    self.refused_tag.eq(self.command.tag),
                     self.refused_edge.eq(self.now),
                 ]
             with m.Elif(self.has_room.bit_select(self.index, 1)):
-                m.d.comb += self.commands.ready.eq(1)
+                m.d.comb += leaves.eq(1)
                 m.d.comb += self.accept.eq(1 << self.index)
         return m
 

@@ -1,11 +1,12 @@
 """What the controller knows of its LUNs: their commands' places, who senses, who is ready."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.contract.channel import STAMP_BITS
 from rtl.nand.deadlines import NEVER, keep_deadlines
+from rtl.nand.earliest import EarliestEdge
 
 __all__ = ["LunStates"]
 
@@ -48,8 +49,10 @@ class LunStates(wiring.Component):
         Strobe: the LUN is found ready at this edge.
     is_changing : Out(1)
         The next edge changes the state without any strobe.
+    calm, wake_is_known : In(1), Out(1)
+        As ``calm`` and ``known`` of :class:`EarliestEdge`.
     wake_edge : Out(48)
-        The earliest deadline to come; all ones if there is none.
+        An edge just before the earliest deadline to come; all ones if there is none.
     """
 
     def __init__(self, timing, luns, *, is_polled):
@@ -60,7 +63,7 @@ class LunStates(wiring.Component):
         outs = ("has_room", "is_second", "head", "tail", "found")
         wants = ("wants_issue", "wants_poll", "wants_transfer")
         super().__init__(
-            {"now": In(STAMP_BITS)}
+            {"now": In(STAMP_BITS), "calm": In(1), "wake_is_known": Out(1)}
             | {name: In(luns) for name in ins}
             | {name: Out(luns) for name in (*outs, *wants)}
             | {"is_changing": Out(1), "wake_edge": Out(STAMP_BITS, init=NEVER)}
@@ -92,20 +95,22 @@ class LunStates(wiring.Component):
             m.d.comb += self.found.eq(self.status_ready)
         else:
             m.d.comb += self.found.eq((may_look | due) & self.rb_n)
-            m.d.comb += self.is_changing.eq(self.found.any())
+        m.d.comb += self.is_changing.eq((self.found | due).any())
         return m
 
     def _keep_deadlines(self, m, due):
         """Set a deadline at 30h and at each poll; it is gone at its edge, or once ready."""
         timing = self._timing
         first = timing.poll_first if self._is_polled else timing.busy_wait
-        start, following = Signal(self._luns), Signal(STAMP_BITS)
-        come, wake_edge = keep_deadlines(
-            m, "deadline", now=self.now, start=start, following=following, cancel=self.found
+        waits = ((self.issue, first), (self.poll, timing.poll_again))
+        come, deadlines = keep_deadlines(
+            m, "deadline", now=self.now, waits=waits, cancel=self.found
         )
+        m.submodules.earliest = earliest = EarliestEdge(self._luns)
         m.d.comb += [
-            start.eq(self.issue | self.poll),
-            following.eq(self.now + Mux(self.issue.any(), first, timing.poll_period)),
+            *(edge.eq(deadline) for edge, deadline in zip(earliest.edges, deadlines, strict=True)),
             due.eq(come),
-            self.wake_edge.eq(wake_edge),
+            earliest.calm.eq(self.calm),
+            self.wake_is_known.eq(earliest.known),
+            self.wake_edge.eq(earliest.edge),
         ]

@@ -46,13 +46,15 @@ class LunTable(wiring.Component):
     reads, polls, transfers : Out(ways * luns)
         LUNs that ask for each kind of bus operation.
     index : In
-        LUN looked at: ``context`` of its active command and ``opening`` follow within the clock.
-    context, opening : Out
-        What is kept of the command, and what its completion is to say if it is taken now.
+        LUN of the decision: from its choice to the end of the bus operation. All below is about it.
+    look_up : In(1)
+        Strobe: ``context`` of its active command follows at the next edge.
+    context : Out
+        What is kept of the command.
+    opening : Out
+        What its completion is to say if it is taken in this clock.
     poll, take : In(1)
-        Strobes: a poll, or the transfer, of LUN ``index`` was decided.
-    current : In
-        LUN of the bus operation under way; the following are about it.
+        Strobes: its poll, or its transfer, is decided.
     issue, command_edge : In
         Strobe: its 30h is being latched; 00h was on the bus from ``command_edge`` on.
     status_valid, status_ready : In(1)
@@ -61,7 +63,7 @@ class LunTable(wiring.Component):
         Strobes: a command was taken; it is its LUN's second.
     refused_valid, refused_taken, refused_tag, refused_edge
         As in :class:`CommandIntake`.
-    is_changing, wake_edge : Out
+    is_changing, calm, wake_is_known, wake_edge
         As in :class:`LunStates`.
     """
 
@@ -82,9 +84,9 @@ class LunTable(wiring.Component):
                 "index": In(range(luns)),
                 "context": Out(CommandContext),
                 "opening": Out(ChannelCompletion),
+                "look_up": In(1),
                 "poll": In(1),
                 "take": In(1),
-                "current": In(range(luns)),
                 "issue": In(1),
                 "command_edge": In(STAMP_BITS),
                 "status_valid": In(1),
@@ -96,6 +98,8 @@ class LunTable(wiring.Component):
                 "refused_tag": Out(16),
                 "refused_edge": Out(STAMP_BITS),
                 "is_changing": Out(1),
+                "calm": In(1),
+                "wake_is_known": Out(1),
                 "wake_edge": Out(STAMP_BITS, init=-1),
             }
         )
@@ -108,17 +112,15 @@ class LunTable(wiring.Component):
         m.submodules.states = states = LunStates(
             self._timing, self._ways * luns, is_polled=is_polled
         )
-        chosen, current = self._connect(m, intake, states)
-        with m.If(self.take):
-            m.d.comb += states.take.eq(chosen)
+        chosen = self._connect(m, intake, states)
         with m.If(self.status_valid & self.status_ready):
-            m.d.comb += states.status_ready.eq(current)
-        self._keep_commands(m, intake, states)
+            m.d.comb += states.status_ready.eq(chosen)
+        context = self._keep_commands(m, intake, states)
         stamps = self._keep_stamps(m)
         m.d.comb += [
-            self.opening.tag.eq(self.context.tag),
+            self.opening.tag.eq(context.tag),
             self.opening.status.eq(ChannelStatus.OK),
-            self.opening.accepted.eq(self.context.accepted),
+            self.opening.accepted.eq(context.accepted),
             self.opening.command.eq(stamps.command),
             self.opening.issued.eq(stamps.issued),
         ]
@@ -129,13 +131,12 @@ class LunTable(wiring.Component):
         return m
 
     def _connect(self, m, intake, states):
-        """Join what every table has; returns the masks of LUNs ``index`` and ``current``."""
+        """Join what every table has; returns LUN ``index`` as a mask."""
         luns = self._part.luns
         wiring.connect(m, wiring.flipped(self.commands), intake.commands)
-        chosen, current = Signal(self._ways * luns), Signal(self._ways * luns)
+        chosen = Signal(self._ways * luns)
         m.d.comb += [
             chosen.eq(1 << self.index),
-            current.eq(1 << self.current),
             intake.now.eq(self.now),
             intake.has_room.eq(states.has_room),
             intake.refused_taken.eq(self.refused_taken),
@@ -150,19 +151,23 @@ class LunTable(wiring.Component):
             self.reads.eq(states.wants_issue),
             self.polls.eq(states.wants_poll),
             self.transfers.eq(states.wants_transfer),
-            self.is_changing.eq(states.is_changing),
+            self.is_changing.eq(states.is_changing | intake.busy),
+            states.calm.eq(self.calm),
+            self.wake_is_known.eq(states.wake_is_known),
             self.wake_edge.eq(states.wake_edge),
         ]
-        with m.If(self.poll):
-            m.d.comb += states.poll.eq(chosen)
-        with m.If(self.issue):
-            m.d.comb += states.issue.eq(current)
-        return chosen, current
+        for name in ("issue", "poll", "take"):
+            with m.If(getattr(self, name)):
+                m.d.comb += getattr(states, name).eq(chosen)
+        return chosen
 
     def _keep_commands(self, m, intake, states):
-        """Two places a LUN; which is the active one's and which is next, its state says."""
+        """Two places a LUN; which is the active one's and which is next, its state says.
+
+        Returns the active command of LUN ``index``, within the clock.
+        """
         write, read = self._store(m, "commands", CommandContext, per_lun=2)
-        command = self.commands.payload
+        command = intake.command
         row = Signal(8 * ROW_CYCLES)
         m.d.comb += [
             row.eq(self._row_cycles(command)),
@@ -175,8 +180,10 @@ class LunTable(wiring.Component):
             write.data.is_raw.eq(command.is_raw),
             write.data.accepted.eq(self.now),
             read.addr.eq(Cat(states.head.bit_select(self.index, 1), self.index)),
-            self.context.eq(read.data),
         ]
+        with m.If(self.look_up):
+            m.d.sync += self.context.eq(read.data)
+        return read.data
 
     def _row_cycles(self, command):
         """The row address of a command on the bus."""
@@ -186,7 +193,7 @@ class LunTable(wiring.Component):
         """Returns the stamps of LUN ``index``."""
         write, read = self._store(m, "stamps", IssueStamps)
         m.d.comb += [
-            write.addr.eq(self.current),
+            write.addr.eq(self.index),
             write.en.eq(self.issue),
             write.data.command.eq(self.command_edge),
             write.data.issued.eq(self.now),
@@ -198,7 +205,7 @@ class LunTable(wiring.Component):
         """Polls are one at a time, so their count and the edge of the last are memories too."""
         write, read = self._store(m, "poll_counts", 16)
         m.d.comb += [
-            write.addr.eq(Mux(self.issue, self.current, self.index)),
+            write.addr.eq(self.index),
             write.en.eq(self.issue | self.poll),
             write.data.eq(Mux(self.issue, 0, self.opening.polls + 1)),
             read.addr.eq(self.index),
@@ -206,7 +213,7 @@ class LunTable(wiring.Component):
         ]
         write, read = self._store(m, "ready_edges", STAMP_BITS)
         m.d.comb += [
-            write.addr.eq(self.current),
+            write.addr.eq(self.index),
             write.en.eq(self.status_valid),
             write.data.eq(self.now),
             read.addr.eq(self.index),

@@ -1,12 +1,12 @@
 """States of the LUNs of a part that does more than plain reads."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.contract.channel import STAMP_BITS
 from rtl.nand.deadlines import NEVER, keep_deadlines
-from rtl.nand.earliest import earliest
+from rtl.nand.earliest import EarliestEdge
 from rtl.nand.lun_orders import LunOrders, OrderKind
 
 __all__ = ["OperationStates"]
@@ -62,8 +62,8 @@ class OperationStates(wiring.Component):
         The active command ends because its LUN is lost.
     is_changing : Out(1)
         The next edge changes the state without any strobe.
-    wake_edge : Out(48)
-        The earliest deadline to come; all ones if there is none.
+    calm, wake_is_known, wake_edge
+        As in :class:`LunStates`.
     """
 
     def __init__(self, timing, ways, luns, *, watchdog=None):
@@ -74,6 +74,7 @@ class OperationStates(wiring.Component):
         self._watchdog = watchdog
         super().__init__(
             {"now": In(STAMP_BITS), "kind": In(OrderKind), "is_busy": In(1), "is_rdy": In(1)}
+            | {"calm": In(1), "wake_is_known": Out(1)}
             | {name: In(luns) for name in INS}
             | {name: Out(luns) for name in (*OUTS, *WANTS, "is_target", "is_read")}
             | {"is_changing": Out(1), "wake_edge": Out(STAMP_BITS, init=NEVER)}
@@ -84,8 +85,8 @@ class OperationStates(wiring.Component):
         m.submodules.orders = orders = LunOrders(self._luns)
         occupied, busy, begins, found, expired = (Signal(self._luns) for _ in range(5))
         self._keep_places(m, occupied)
-        looks, by_pin, next_look = self._look(m, orders, busy, begins, found, expired)
-        next_expiry = self._watch(m, busy, begins, found, expired)
+        looks, by_pin, due, look_edges = self._look(m, orders, busy, begins, found, expired)
+        watch_edges = self._watch(m, busy, begins, found, expired)
         skipped = self._begin(m, orders, occupied, busy, found, expired)
         checked = Signal(self._luns)
         m.d.comb += [
@@ -105,9 +106,9 @@ class OperationStates(wiring.Component):
                 self.ready
                 & (self.timed_out | ~orders.moves_data & (checked | ~orders.needs_status))
             ),
-            self.is_changing.eq((by_pin | skipped).any()),
-            self.wake_edge.eq(earliest([next_look, *next_expiry])),
+            self.is_changing.eq((by_pin | skipped | due | expired).any()),
         ]
+        self._wake(m, [*look_edges, *watch_edges])
         m.d.sync += [
             busy.eq((busy | begins) & ~(found | expired)),
             self.ready.eq((self.ready | self.became_ready) & ~self.take),
@@ -133,46 +134,47 @@ class OperationStates(wiring.Component):
     def _look(self, m, orders, busy, begins, found, expired):
         """Find busy LUNs ready by R/B# or status.
 
-        Returns those that are due for a poll, those that R/B# shows ready, and the next deadline.
+        Returns those that are due for a poll, those that R/B# shows ready, those that may be looked
+        at from this edge on, and all deadlines.
         """
         timing, is_polled = self._timing, self._luns_of_way > 1
         may_look, by_pin, again = (Signal(self._luns) for _ in range(3))
-        first = timing.busy_wait
+        waits = [(begins, timing.poll_first if is_polled else timing.busy_wait)]
+        waits.append((again, timing.poll_again))
         if is_polled:
-            first = Mux((begins & orders.is_target).any(), first, timing.poll_first)
-        due, wake_edge = keep_deadlines(
-            m,
-            "look",
-            now=self.now,
-            start=begins | again,
-            following=self.now + Mux(begins.any(), first, timing.poll_period),
-            cancel=found | expired,
+            waits.insert(0, (begins & orders.is_target, timing.busy_wait))
+        due, deadlines = keep_deadlines(
+            m, "look", now=self.now, waits=waits, cancel=found | expired
         )
         looks = may_look | due
         m.d.sync += may_look.eq(looks & ~(begins | again | found | expired))
         m.d.comb += again.eq(self.poll & busy)
         if not is_polled:
             m.d.comb += [by_pin.eq(looks & self.rb_n), found.eq(by_pin)]
-            return Const(0, self._luns), by_pin, wake_edge
+            return Const(0, self._luns), by_pin, due, deadlines
         answers = self.answered & self.is_rdy.replicate(self._luns)
         m.d.comb += by_pin.eq(looks & orders.is_target & self.rb_n)
         m.d.comb += found.eq(by_pin | answers & busy)
-        return looks & ~orders.is_target, by_pin, wake_edge
+        return looks & ~orders.is_target, by_pin, due, deadlines
 
     def _watch(self, m, busy, begins, found, expired):
-        """Give up LUNs that are busy for too long; returns the next deadlines."""
+        """Give up LUNs that are busy for too long; returns all deadlines."""
         if self._watchdog is None:
             return []
-        due, wake_edge = keep_deadlines(
-            m,
-            "watchdog",
-            now=self.now,
-            start=begins,
-            following=self.now + self._watchdog,
-            cancel=found,
-        )
+        waits = [(begins, self._watchdog)]
+        due, deadlines = keep_deadlines(m, "watchdog", now=self.now, waits=waits, cancel=found)
         m.d.comb += expired.eq(due & busy & ~found)
-        return [wake_edge]
+        return deadlines
+
+    def _wake(self, m, deadlines):
+        """Say when the next deadline is."""
+        m.submodules.earliest = earliest = EarliestEdge(len(deadlines))
+        m.d.comb += [
+            *(edge.eq(deadline) for edge, deadline in zip(earliest.edges, deadlines, strict=True)),
+            earliest.calm.eq(self.calm),
+            self.wake_is_known.eq(earliest.known),
+            self.wake_edge.eq(earliest.edge),
+        ]
 
     def _begin(self, m, orders, occupied, busy, found, expired):
         """Let waiting commands begin; returns those that skip the bus."""

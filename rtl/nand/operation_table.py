@@ -56,7 +56,7 @@ class OperationTable(LunTable):
     targets, urgent : Out(ways * luns)
         LUNs whose active command is about the whole way; is a read.
     order : Out(Order)
-        Of the active command of LUN ``index``.
+        Of the active command, with ``context``.
     is_busy : In(1)
         With ``issue``: the operation makes the LUN busy.
     status_byte : In(8)
@@ -87,8 +87,8 @@ class OperationTable(LunTable):
         m.submodules.states = states = OperationStates(
             self._timing, self._ways, self._part.luns, watchdog=self._watchdog
         )
-        chosen, current = self._connect(m, intake, states)
-        operation = self.commands.payload.operation
+        chosen = self._connect(m, intake, states)
+        operation = intake.command.operation
         m.d.comb += [
             *(states.kind[name].eq(is_so) for name, is_so in order_kind(operation).items()),
             states.is_busy.eq(self.is_busy),
@@ -97,16 +97,14 @@ class OperationTable(LunTable):
             self.targets.eq(states.is_target),
             self.urgent.eq(states.is_read),
         ]
-        with m.If(self.take):
-            m.d.comb += states.take.eq(chosen)
         with m.If(self.status_valid):
-            m.d.comb += states.answered.eq(current)
-        self._keep_commands(m, intake, states)
-        self._keep_orders(m, intake, states)
+            m.d.comb += states.answered.eq(chosen)
+        context = self._keep_commands(m, intake, states)
+        order = self._keep_orders(m, intake, states)
         self._keep_ready_edges(m, states.became_ready)
         self._keep_poll_counts(m)
-        reading = self._keep_readings(m, (states.ready & current).any())
-        self._open(m, states, self._keep_stamps(m), reading)
+        reading = self._keep_readings(m, (states.ready & chosen).any())
+        self._open(m, states, context, order, self._keep_stamps(m), reading)
         return m
 
     def _row_cycles(self, command):
@@ -114,15 +112,18 @@ class OperationTable(LunTable):
         return Mux(is_byte, command.row, super()._row_cycles(command))
 
     def _keep_orders(self, m, intake, states):
+        """Returns that of LUN ``index``, within the clock."""
         write, read = self._store(m, "orders", Order, per_lun=2)
         m.d.comb += [
             write.addr.eq(Cat(states.tail.bit_select(intake.index, 1), intake.index)),
             write.en.eq(intake.accept.any()),
-            write.data.operation.eq(self.commands.payload.operation),
-            write.data.slot.eq(self.commands.payload.slot),
+            write.data.operation.eq(intake.command.operation),
+            write.data.slot.eq(intake.command.slot),
             read.addr.eq(Cat(states.head.bit_select(self.index, 1), self.index)),
-            self.order.eq(read.data),
         ]
+        with m.If(self.look_up):
+            m.d.sync += self.order.eq(read.data)
+        return read.data
 
     def _keep_poll_counts(self, m):
         """A decision is a poll or the command's last, after which the count begins anew."""
@@ -142,7 +143,7 @@ class OperationTable(LunTable):
         """
         write, read = self._store(m, "readings", StatusReading)
         m.d.comb += [
-            write.addr.eq(self.current),
+            write.addr.eq(self.index),
             write.en.eq(self.status_valid),
             write.data.began.eq(Mux(is_apart, self.command_edge, self.now)),
             write.data.read.eq(self.now),
@@ -151,9 +152,9 @@ class OperationTable(LunTable):
         ]
         return read.data
 
-    def _open(self, m, states, stamps, reading):
+    def _open(self, m, states, context, order, stamps, reading):
         """What the completion of LUN ``index`` is to say."""
-        opening, operation = self.opening, self.order.operation
+        opening, operation = self.opening, order.operation
         was_issued = states.was_issued.bit_select(self.index, 1)
         timed_out = states.timed_out.bit_select(self.index, 1)
         loads = is_any(operation, lambda steps: steps.data_in)
@@ -162,10 +163,10 @@ class OperationTable(LunTable):
             has_status.eq(
                 is_any(operation, lambda steps: steps.finish is Finish.STATUS) & ~timed_out
             ),
-            opening.tag.eq(self.context.tag),
+            opening.tag.eq(context.tag),
             opening.status.eq(ChannelStatus.OK),
-            opening.slot.eq(Mux(loads, self.order.slot, 0)),
-            opening.accepted.eq(self.context.accepted),
+            opening.slot.eq(Mux(loads, order.slot, 0)),
+            opening.accepted.eq(context.accepted),
             opening.command.eq(Mux(was_issued, stamps.command, opening.ready)),
             opening.issued.eq(Mux(was_issued, stamps.issued, opening.ready)),
             opening.transfer.eq(Mux(has_status, reading.began, opening.ready)),

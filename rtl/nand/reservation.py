@@ -20,10 +20,10 @@ class BusReservation(wiring.Component):
     Members
     -------
     keep : In(1)
-        Strobe: the bus is kept for LUN ``current``.
-    current : In
-    begin, index : In
+        Strobe: the bus is kept for LUN ``index``.
+    begin : In(1)
         Strobe: a bus operation of LUN ``index`` begins.
+    index : In
     targets : In(luns)
         LUNs whose active command is about a whole way.
     allowed : Out(luns)
@@ -35,7 +35,6 @@ class BusReservation(wiring.Component):
         super().__init__(
             {
                 "keep": In(1),
-                "current": In(range(luns)),
                 "begin": In(1),
                 "index": In(range(luns)),
                 "targets": In(luns),
@@ -48,7 +47,7 @@ class BusReservation(wiring.Component):
         kept = Signal(self._luns)
         m.d.comb += self.allowed.eq(Mux((kept & ~self.targets).any(), kept, ~0))
         with m.If(self.keep):
-            m.d.sync += kept.eq(1 << self.current)
+            m.d.sync += kept.eq(1 << self.index)
         with m.Elif(self.begin & kept.bit_select(self.index, 1)):
             m.d.sync += kept.eq(0)
         return m

@@ -9,6 +9,9 @@ __all__ = ["BusTiming"]
 ISSUE_CYCLES = 7
 """Bus cycles from 00h to 30h, and from 05h to E0h: two commands and five addresses."""
 
+DECISION = 3
+"""From an idle bus to CE# low: an operation is chosen, its command is looked up, it begins."""
+
 
 @dataclass(frozen=True)
 class BusTiming:
@@ -114,11 +117,12 @@ class BusTiming:
 
     @property
     def turn(self):
-        """CE# high after a burst before the bus counts as idle: the rest of tRHW.
+        """CE# high after a burst before the bus counts as idle: what a decision leaves of tRHW.
 
         The last byte leaves in the middle of a clock, so its clock does not count.
         """
-        return max(1, self._cycles(self.part.t_rhw_ps) - self.postamble - self.setup - 1)
+        rest = self._cycles(self.part.t_rhw_ps) - self.postamble - self.setup - DECISION
+        return max(1, rest)
 
     @property
     def response(self):
@@ -132,10 +136,13 @@ class BusTiming:
 
     @property
     def poll_first(self):
-        """30h latched to the first decision for a poll."""
+        """30h latched to the first edge at which a poll may be chosen."""
         return max(self._cycles(self.part.poll_first_ps), self.busy_wait)
 
     @property
-    def poll_period(self):
-        """From one decision for a poll of a LUN to the next."""
-        return self._cycles(self.part.poll_period_ps)
+    def poll_again(self):
+        """From the edge after that at which a poll is chosen to the next choice of one.
+
+        That is a clock less than the period; a poll itself takes more than two.
+        """
+        return max(self._cycles(self.part.poll_period_ps) - 1, 2)

@@ -79,6 +79,10 @@ class ChannelTwin:
         self.slots = [0] * slots
         """Edge from which each landing slot may be chosen; ``None`` while it is taken."""
         self.mailbox = deque()
+        self.checked = None
+        """The command that was looked at at an edge before, and waits for its place."""
+        self.decided = None
+        """Kind and LUN of what was chosen for the bus at the edge before."""
         self.refused = None
         self.decide_from = 0
         self.record_free_from = 0
@@ -120,27 +124,30 @@ class ChannelTwin:
 
     def step(self, edge, arrival=None):
         self._learn_status(edge)
-        choice = self._choose(edge)
+        decided, self.decided = self.decided, self._choose(edge)
         accepted = self._take_command(edge)
         self._look_at_ready(edge)
         self._complete(edge)
         if accepted is not None:
             self._accept(edge, accepted)
-        if choice is not None:
-            self._start(edge, *choice)
+        if decided is not None:
+            self._start(edge, *decided)
         if arrival is not None:
             self.mailbox.append(arrival)
 
     def _take_command(self, edge):
-        """The command at the mailbox's head, if there is a place for it at this edge."""
-        if not self.mailbox or self.refused is not None:
-            return None
-        head = self.mailbox[0]
-        if head.is_good(self.part, self.ways):
-            lun = self.luns[head.way * self.part.luns + head.lun]
-            if len(lun.queue) == 2:
-                return None
-        return self.mailbox.popleft()
+        """The command that was checked, if there is a place for it; then the next is checked."""
+        taken = self.checked if self._has_place(self.checked) else None
+        if taken is self.checked:
+            self.checked = self.mailbox.popleft() if self.mailbox else None
+        return taken
+
+    def _has_place(self, read):
+        if read is None or self.refused is not None:
+            return False
+        if not read.is_good(self.part, self.ways):
+            return True
+        return len(self.luns[read.way * self.part.luns + read.lun].queue) < 2
 
     def _accept(self, edge, read):
         if not read.is_good(self.part, self.ways):
@@ -165,8 +172,8 @@ class ChannelTwin:
         }
 
     def _choose(self, edge):
-        """What the idle bus does at this edge: (kind, LUN number), or nothing."""
-        is_idle = edge >= self.decide_from
+        """What is chosen for the idle bus at this edge: (kind, LUN number), or nothing."""
+        is_idle = edge >= self.decide_from and self.decided is None
         starved, classes = self._candidates(edge)
         asking = [kind for kind, wanted in classes.items() if any(wanted)]
         blocked = is_idle and not asking and starved
@@ -183,13 +190,15 @@ class ChannelTwin:
         return kind, next(number for number in order if wanted[number])
 
     def _start(self, edge, kind, number):
+        """Carry out what was chosen at the edge before; CE# falls after the next one."""
         self.served[kind] = number
         lun = self.luns[number]
         low = max(self.clocks("wp"), self.clocks("cals"))
         high = max(self.clocks("wh"), self.clocks("cah"), self.clocks("wc") - low)
         tail = max(high, self.clocks("ch"))
         setup = max(1, self.clocks("cs") - low)
-        first = edge + setup
+        selected = edge + 1
+        first = selected + setup
         rising = first + low + (3 if kind == "poll" else 6) * (low + high)
         if kind == "read":
             self._issue(lun, number, first, rising + 1)
@@ -197,18 +206,19 @@ class ChannelTwin:
             return
         gap = self.clocks("whr" if kind == "poll" else "ccs")
         if kind == "transfer":
-            gap = max(gap, self.clocks("rr") - (rising - edge))
+            gap = max(gap, self.clocks("rr") - (rising - selected))
         strobe = rising + max(gap, tail + 1) + self.clocks("rpre")
         length = 2 if kind == "poll" else lun.queue[0][1].length
         last = strobe + -(-length // self.phases) - 1
         captured = last + 1 + self.clocks("dqsre")
         postamble = max(self.clocks("rpst"), self.clocks("ch"), self.clocks("dqsre"))
-        turn = max(1, self.clocks("rhw") - postamble - setup - 1)
+        # Of tRHW the choice takes two clocks more than one.
+        turn = max(1, self.clocks("rhw") - postamble - setup - 3)
         self.decide_from = 1 + max(last + 1 + postamble + turn, captured + 2)
         if kind == "poll":
             self.counters["polls"] += 1
             lun.polls += 1
-            lun.look = edge + cycles(self.part.poll_period_ps, self.period_ps)
+            lun.look = edge - 1 + cycles(self.part.poll_period_ps, self.period_ps)
             self.outcome = (captured + 1, lun, lun.array_ready <= captured - 1)
         else:
             self._transfer(edge, lun, first, captured + 1)
