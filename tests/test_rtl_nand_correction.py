@@ -24,7 +24,7 @@ RAW_CLOCKS = 7
 
 def latency(phases=2):
     """Clocks through the decoder: a codeword in, 4 t + 2 for its locator, five registers."""
-    return SIZE // phases + 4 * CODE.t + 2 + 5
+    return SIZE // phases + 4 * CODE.t + 6 + 6
 
 
 def clean_image(part, way, lun, row):

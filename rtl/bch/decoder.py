@@ -12,8 +12,9 @@ from rtl.bch.verdict import TransferVerdict, Verdicts, codeword_verdict
 
 __all__ = ["BchDecoder", "decoder_word"]
 
-STAGES = 4
-"""Registers between the delay line and the output: evaluated, found, corrected and counted, out."""
+STAGES = 5
+"""Registers between the delay line and the output: chosen, evaluated, found, corrected and counted,
+out."""
 
 
 def decoder_word(phases, tag):
@@ -34,7 +35,7 @@ class BchDecoder(wiring.Component):
     word of a codeword goes out as long after the codeword's last word as it does without, its
     others in the clocks that follow; a word that ends a codeword and begins one waits for both.
     :attr:`latency` is the words that a codeword touches (:func:`longest_window`), the time of the
-    key equation (:func:`solving_clocks`), and five registers. Two codewords are in flight: one
+    key equation (:func:`solving_clocks`), and six registers. Two codewords are in flight: one
     comes in while the one before it is solved, searched, and goes out.
 
     A codeword with more than t errors is flagged, and goes out as it came but for up to t - 1 bits
@@ -65,7 +66,7 @@ class BchDecoder(wiring.Component):
     input : In(stream.Signature(decoder_word(phases, tag), always_ready=True))
         As received.
     enable : In(1)
-        Low with each word of a transfer that has no codewords; it passes as it came, in seven
+        Low with each word of a transfer that has no codewords; it passes as it came, in eight
         clocks if nothing is before it.
     output : Out(stream.Signature(decoder_word(phases, tag), always_ready=True))
         Corrected.
@@ -96,8 +97,7 @@ class BchDecoder(wiring.Component):
         self._code = code
         self._phases = phases
         self._tables = tables
-        # A locator stays until the first word of its codeword has been counted.
-        least = phases * (solving_clocks(code) + STAGES + 2)
+        least = phases * (solving_clocks(code) + 2)
         if code.codeword_bytes < least:
             raise ValueError(
                 f"Codewords must have at least {least} bytes for t = {code.t} at {phases} bytes a "
@@ -148,7 +148,7 @@ class BchDecoder(wiring.Component):
             framer.word.eq(self.input.payload.word),
             framer.last.eq(self.input.payload.last),
             framer.enable.eq(self.enable),
-            key_equation.start.eq(framer.start & framer.remainder.any()),
+            key_equation.start.eq(framer.start),
             key_equation.remainder.eq(framer.remainder),
             queue.write.eq(self.input.valid),
             queue.word.frame.eq(framer.frame),
@@ -174,12 +174,13 @@ class BchDecoder(wiring.Component):
         """Search, correct and count; ``stages`` has the words at each register from the line on."""
         m.submodules.search = search = ErrorSearch(self._code, self._phases, tables=self._tables)
         m.submodules.verdicts = verdicts = Verdicts(self._code, self._phases)
-        (valid, passing), _, (is_found, found), (is_corrected, corrected) = stages
+        (valid, passing), *_, (is_found, found), (is_corrected, corrected) = stages
         # The key equation is done in the clock before the codeword's first word passes.
-        is_wrong = [key_equation.done]
-        for number in range(3):
-            is_wrong.append(Signal(name=f"is_wrong{number}"))
-            m.d.sync += is_wrong[-1].eq(is_wrong[-2])
+        is_wrong = Signal(STAGES - 1)
+        claimed = Signal.like(key_equation.errors)
+        m.d.sync += is_wrong.eq(Cat(key_equation.done, is_wrong[:-1]))
+        with m.If(key_equation.done):
+            m.d.sync += claimed.eq(key_equation.errors)
         is_opening = Signal()
         m.d.comb += [
             is_opening.eq(Cat(valid & word.frame.opens for valid, word in stages[1:]).any()),
@@ -195,8 +196,8 @@ class BchDecoder(wiring.Component):
             verdicts.frame.eq(found.frame),
             verdicts.last.eq(found.payload.last),
             verdicts.errors.eq(search.errors),
-            verdicts.is_wrong.eq(is_wrong[3]),
-            verdicts.claimed.eq(key_equation.errors),
+            verdicts.is_wrong.eq(is_wrong[-1]),
+            verdicts.claimed.eq(claimed),
             self.codeword_valid.eq(verdicts.codeword_valid),
             self.codeword.eq(verdicts.codeword),
             self.transfer.eq(verdicts.transfer),

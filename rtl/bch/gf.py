@@ -58,18 +58,25 @@ class Field:
         """Columns of the linear map that squares ``times`` times."""
         return [self.power(bit << times) for bit in range(self.m)]
 
+    def reduced(self, polynomial):
+        """The element that a polynomial of any degree stands for, as a tree of XORs."""
+        if len(polynomial) <= self.m:
+            return polynomial
+        columns = [self.power(place) for place in range(len(polynomial))]
+        return _map(columns, polynomial, self.m)
 
-def elements(field, count, name):
-    """``count`` registers of an element each, packed into words of up to :data:`WORD_BITS`.
+
+def elements(width, count, name):
+    """``count`` registers of ``width`` bits each, packed into words of up to :data:`WORD_BITS`.
 
     A simulator keeps and copies a word as quickly as an element.
     """
-    share = WORD_BITS // field.m
+    share = WORD_BITS // width
     parts = []
     for first in range(0, count, share):
         size = min(share, count - first)
-        word = Signal(size * field.m, name=f"{name}{first}")
-        parts += [word[index * field.m : (index + 1) * field.m] for index in range(size)]
+        word = Signal(size * width, name=f"{name}{first}")
+        parts += [word[index * width : (index + 1) * width] for index in range(size)]
     return parts
 
 
@@ -129,66 +136,72 @@ class LinearMap(wiring.Component):
 
 
 class Product(wiring.Component):
-    """Product of two field elements by AND and XOR, combinational.
+    """Product of two polynomials over GF(2), combinational.
 
     Parameters
     ----------
-    field : Field
+    size : int
+        Coefficients of a factor.
 
     Members
     -------
-    left, right : In(m)
-    output : Out(m)
+    left, right : In(size)
+    output : Out(2 * size - 1)
     """
 
-    def __init__(self, field):
-        self._field = field
-        super().__init__({"left": In(field.m), "right": In(field.m), "output": Out(field.m)})
+    def __init__(self, size):
+        self._size = size
+        super().__init__({"left": In(size), "right": In(size), "output": Out(2 * size - 1)})
 
     def elaborate(self, platform):
-        """Sum of the shifted left factor, then its upper half reduced."""
         m = Module()
-        size = self._field.m
-        sums = [
+        size = self._size
+        sums = (
             Cat(
                 self.left[i] & self.right[place - i] for i in range(size) if 0 <= place - i < size
             ).xor()
             for place in range(2 * size - 1)
-        ]
-        columns = [self._field.power(place) for place in range(2 * size - 1)]
-        m.d.comb += self.output.eq(_map(columns, Cat(sums), size))
+        )
+        m.d.comb += self.output.eq(Cat(sums))
         return m
 
 
 class Products(wiring.Component):
     """``count`` independent products of two field elements each, combinational.
 
+    A tree leaves them as polynomials of twice the degree: sums of them are products just as well,
+    and :meth:`Field.reduced` makes an element of either, at a register of its own.
+
     Parameters
     ----------
     field : Field
     count : int
     tables : bool
-        Form: sums of logarithms, or :class:`Product`.
+        Form: elements by sums of logarithms, or polynomials by :class:`Product`.
 
     Members
     -------
     left, right : In(m).array(count)
         Factors.
-    output : Out(m).array(count)
+    output : Out(width).array(count)
     """
 
     def __init__(self, field, count, *, tables):
         self._field = field
         self._count = count
         self._tables = tables
-        size = field.m
         super().__init__(
             {
-                "left": In(size).array(count),
-                "right": In(size).array(count),
-                "output": Out(size).array(count),
+                "left": In(field.m).array(count),
+                "right": In(field.m).array(count),
+                "output": Out(self.width).array(count),
             }
         )
+
+    @property
+    def width(self):
+        """Bits of a product."""
+        return self._field.m if self._tables else 2 * self._field.m - 1
 
     def elaborate(self, platform):
         m = Module()
@@ -196,7 +209,7 @@ class Products(wiring.Component):
             self._by_logarithms(m)
             return m
         for index, output in enumerate(self.output):
-            m.submodules[f"product{index}"] = product = Product(self._field)
+            m.submodules[f"product{index}"] = product = Product(self._field.m)
             m.d.comb += [
                 product.left.eq(self.left[index]),
                 product.right.eq(self.right[index]),

@@ -56,13 +56,20 @@ class WordQueue(wiring.Component):
         m = Module()
         m.submodules.words = words = memory.Memory(shape=self._entry, depth=self._depth, init=[])
         write, read = words.write_port(), words.read_port()
+        # Whether a word opens a codeword decides what is read next, so it is not for block RAM.
+        m.submodules.marks = marks = memory.Memory(shape=1, depth=self._depth, init=[])
+        write_mark, read_mark = marks.write_port(), marks.read_port(domain="comb")
         write_place, read_place, next_place = (
             Signal(range(self._depth), name=name) for name in ("write", "read", "next")
         )
         passes, is_head = Signal(), Signal()
         resolved = Signal(range(4))
-        opens = read.data.frame.opens
+        opens = read_mark.data
         m.d.comb += [
+            write_mark.en.eq(self.write),
+            write_mark.addr.eq(write_place),
+            write_mark.data.eq(self.word.frame.opens),
+            read_mark.addr.eq(read_place),
             write.en.eq(self.write),
             write.addr.eq(write_place),
             write.data.eq(self.word),

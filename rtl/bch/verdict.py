@@ -1,6 +1,6 @@
 """Judges codewords: the errors that were found against those that the locator claims."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -9,6 +9,8 @@ from rtl.bch.framer import frame_layout
 __all__ = ["TransferVerdict", "Verdicts", "codeword_verdict"]
 
 COUNT_BITS = 16
+ONES = Const(sum(nibble.bit_count() << 3 * nibble for nibble in range(16)), 48)
+"""Ones of each nibble, in three bits: a look-up is one level of logic, a sum of bits is many."""
 
 
 def codeword_verdict(code):
@@ -77,10 +79,14 @@ class Verdicts(wiring.Component):
         )
         before, behind = Signal(range(bits + 1)), Signal(range(bits + 1))
         lanes = range(self._phases)
-        counts = [sum(self.errors.word_select(lane, 8)) for lane in lanes]
-        is_before = [
-            Mux(self.frame.closes, self.frame.split > lane, ~self.frame.opens) for lane in lanes
-        ]
+        is_before = Signal(self._phases)
+        m.d.comb += is_before.eq(
+            Mux(
+                self.frame.closes,
+                Cat(self.frame.split > lane for lane in lanes),
+                (~self.frame.opens).replicate(self._phases),
+            )
+        )
         m.d.sync += [valid.eq(self.valid), last.eq(self.last)]
         with m.If(self.valid):
             m.d.sync += [
@@ -92,8 +98,8 @@ class Verdicts(wiring.Component):
             ]
             with m.If(self.errors.any()):
                 m.d.sync += [
-                    before.eq(sum(Mux(is_before[lane], counts[lane], 0) for lane in lanes)),
-                    behind.eq(sum(Mux(is_before[lane], 0, counts[lane]) for lane in lanes)),
+                    before.eq(self._ones(is_before)),
+                    behind.eq(self._ones(~is_before)),
                 ]
 
         # Second clock: the open codeword's account.
@@ -124,3 +130,12 @@ class Verdicts(wiring.Component):
                 count = getattr(self.transfer, name)
                 m.d.sync += count.eq(Mux(is_first, 0, count) + verdict[name])
         return m
+
+    def _ones(self, lanes):
+        """Errors in these bytes, added in pairs."""
+        wanted = Cat(lane.replicate(8) for lane in lanes)
+        masked = self.errors & wanted
+        counts = [ONES.word_select(masked.word_select(n, 4), 3) for n in range(2 * len(lanes))]
+        while len(counts) > 1:
+            counts = [one + other for one, other in zip(counts[::2], counts[1::2], strict=True)]
+        return counts[0]
