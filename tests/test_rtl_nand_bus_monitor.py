@@ -61,8 +61,8 @@ def test_the_clocks_of_one_page():
         BusCause.T_RPRE: 2,
         BusCause.T_RPST: 3,
         BusCause.T_RHW: TURN - 3,
-        # Out of the mailbox, checked, then chosen, looked up, begun; and the same of the transfer.
-        BusCause.DECISION: 2 + 3 + 3,
+        # Out of the mailbox, checked; then four clocks of a decision, and the same of the transfer.
+        BusCause.DECISION: 2 + 4 + 4,
         # From CE# high, tCH after the die latched 30h, to the edge that ends tR.
         BusCause.SENSING: 10 + 200 + 1 - 1,
     }
@@ -95,7 +95,7 @@ def test_a_page_that_no_poll_has_found_yet():
     assert bench.causes[BusCause.SELECT] == 2 + polls
     assert bench.causes[BusCause.DATA] == 50
     ready = completion["issued"] + 10 + 200 + 1
-    assert bench.causes[BusCause.NOT_POLLED] == completion["issued"] + 150 + 100 + 2 - ready
+    assert bench.causes[BusCause.NOT_POLLED] == completion["issued"] + 150 + 100 + 3 - ready
     assert bench.causes[BusCause.NO_LANDING_SLOT] == 0
 
 

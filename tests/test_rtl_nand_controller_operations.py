@@ -192,12 +192,12 @@ def test_stamps_of_a_program():
     bench = ControllerBench(launch={0: DATA}, busy={0x10: 300})
     (done,) = bench.run([command(ChannelOperation.PROGRAM, edge=8)]).values()
     accepted = 8 + 1  # checked
-    began = accepted + 3 + 1  # chosen, looked up, begun; CE#
+    began = accepted + 4 + 1  # asked, chosen, looked up, begun; CE#
     address = began + 2 + 5 * 3 + 1  # the die latches one edge later
     data_end = address + 15 + 2 + 5 + 3  # tADL, tWPRE, five words, tWPST
     confirm = data_end + 2
     ready = confirm + 10 + 300  # tWB, then busy
-    poll = ready + 3 + 1
+    poll = ready + 4 + 1
     status = poll + 1 + 2 + 3 * 3 + 6 + 2  # 78h and three rows, tWHR, tRPRE
     last = status + 1 + 3  # tDQSRE, captured
     assert {name: done[name] for name in ("accepted", "command", "issued")} == stamps(

@@ -129,11 +129,14 @@ MUTANTS = {
     BusRule.BUSY: Mutant(
         controller,
         """
-        +row_bits = (self._part.rows - 1).bit_length()
-        +with m.If(kind == BusOperationKind.POLL):
-        +    m.d.comb += bus.operation.row.eq(table.context.row[:row_bits])
-         with m.If(self.landing_ready.any() & ~record.busy):
-             m.d.comb += arbiter.transfers.eq(table.transfers)
+        -bus.operation.row.eq(table.context.row),
+        +bus.operation.row.eq(
+        +    Mux(
+        +        kind == BusOperationKind.POLL,
+        +        table.context.row[: (self._part.rows - 1).bit_length()],
+        +        table.context.row,
+        +    )
+        +),
         """,
         ONE_LUN_IDLE,
         THREE_LUNS,

@@ -38,13 +38,13 @@ def test_one_page_takes_the_time_of_the_data_sheet():
     read = Read(edge=8, way=0, lun=0, row=5, column=6, length=100, tag=0x1234)
     bench = UnitBench(TINY, 1)
     accepted = 8 + 2  # one edge in the mailbox, one to be checked
-    # Chosen, looked up, begun; then CE# low one clock before WE#: tCS 3, tWP 2.
-    command = accepted + 3 + 1
+    # Asked, chosen, looked up, begun; then CE# low one clock before WE#: tCS 3, tWP 2.
+    command = accepted + 4 + 1
     # Seven WE# pulses of 2 + 1 clocks (tCALS 15 ns, tWC 25 ns); the die latches one edge later.
     issued = command + 2 + 6 * 3 + 1
     begin = issued + 10  # tWB
     ready = begin + 200 + 1  # tR 2003 ns: the first edge strictly after it
-    transfer = ready + 3 + 1  # chosen, looked up, begun; CE#
+    transfer = ready + 4 + 1  # asked, chosen, looked up, begun; CE#
     rising = transfer + 2 + 6 * 3
     first_data = rising + 10 + 2  # tCCS, then tRPRE
     last = first_data + 49 + 1 + 3 + 1  # 50 words, on the bus, tDQSRE, captured and handed over
@@ -74,12 +74,12 @@ def test_status_polls_come_at_the_times_of_the_part():
     read = Read(edge=8, way=0, lun=1, row=2, column=0, length=2, tag=7)
     bench = UnitBench(part, 1)
     (done,) = bench.run([read])
-    issued = 10 + 4 + 2 + 6 * 3 + 1
+    issued = 10 + 5 + 2 + 6 * 3 + 1
     polls = [issued + 150, issued + 184, issued + 218, issued + 252]
     array_ready = issued + 10 + 200 + 1
-    # Two clocks to begin, CE#; 78h and three row cycles; tWHR, tRPRE; the die looks up its status
+    # Three clocks to begin, CE#; 78h and three row cycles; tWHR, tRPRE; the die looks up its status
     # two clocks later.
-    looks = [poll + 2 + 1 + 2 + 3 * 3 + 6 + 2 + 3 for poll in polls]
+    looks = [poll + 3 + 1 + 2 + 3 * 3 + 6 + 2 + 3 for poll in polls]
     first_ready = next(n for n, look in enumerate(looks) if look >= array_ready)
     assert (done["issued"], done["polls"]) == (issued, first_ready + 1)
     assert done["ready"] == looks[first_ready] + 2

@@ -92,25 +92,31 @@ class BusArbiter(wiring.Component):
         if self._policy is BusPolicy.OLDEST_READY_FIRST:
             m.submodules.order = order = OldestFirst(self._luns)
             m.d.comb += [order.waiting.eq(self.ready), order.requests.eq(self.transfers)]
-        asking = Cat(*(candidates.any() for _, candidates in classes))
-        requests = Signal(self._luns)
-        spent = Signal(self._luns)
-        ahead = Signal(self._luns)
-        for number, (kind, candidates) in enumerate(classes):
+        asking = Signal(len(classes))
+        m.d.comb += asking.eq(Cat(candidates.any() for _, candidates in classes))
+        # Each class finds its LUN by itself: the classes are compared meanwhile.
+        for number, (kind, candidates) in reversed(list(enumerate(classes))):
+            name = f"{number}_{kind.name.lower()}"
             # LUNs up to the one served last, as a mask of ones from bit 0 on.
-            served = Signal(self._luns, name=f"served{number}_{kind.name.lower()}")
-            with (m.Elif if number else m.If)(candidates.any()):
-                m.d.comb += [self.kind.eq(kind), requests.eq(candidates), spent.eq(served)]
-                with m.If(self.serve):
-                    m.d.sync += served.eq((2 << self.index) - 1)
-                if self._policy is BusPolicy.OLDEST_READY_FIRST and candidates is self.transfers:
-                    m.d.comb += spent.eq(~order.oldest)
+            served, ahead = (
+                Signal(self._luns, name=f"{word}{name}") for word in ("served", "ahead")
+            )
+            turn = Signal(self.index.shape(), name=f"turn{name}")
+            m.d.comb += ahead.eq(candidates & ~served)
+            if self._policy is BusPolicy.OLDEST_READY_FIRST and candidates is self.transfers:
+                m.d.comb += ahead.eq(order.oldest)
+            with m.If(asking[number]):
+                m.d.comb += [
+                    turn.eq(Mux(ahead.any(), self._first(ahead), self._first(candidates))),
+                    self.kind.eq(kind),
+                    self.index.eq(turn),
+                    self.is_tie.eq((candidates & (candidates - 1)).any()),
+                ]
+            with m.If(self.serve & asking[number] & ~asking[:number].any()):
+                m.d.sync += served.eq((2 << turn) - 1)
         m.d.comb += [
-            ahead.eq(requests & ~spent),
             self.valid.eq(asking.any()),
-            self.is_tie.eq((requests & (requests - 1)).any()),
             self.is_conflict.eq((asking & (asking - 1)).any()),
-            self.index.eq(self._first(Mux(ahead.any(), ahead, requests))),
         ]
         return m
 

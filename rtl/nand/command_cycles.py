@@ -135,7 +135,8 @@ class CommandCycles(wiring.Component):
     Members
     -------
     start : In(1)
-        Begin ``operation`` (which must stay) in the next clock. Only while nothing is under way.
+        Begin ``operation`` in the next clock; its row and column must stay. Only while nothing is
+        under way.
     began, latched, done : Out(1)
         Strobes in the clock before the edge at which WE# first falls; at which the die latches the
         last cycle, or has taken all data if no cycle follows it; and at which CE# may rise.
@@ -172,7 +173,7 @@ class CommandCycles(wiring.Component):
         longest = max(timing.setup, timing.low, timing.high, timing.tail)
         wait = Signal(range(longest))
         index = Signal(range(CONFIRM + 1))
-        steps = self._look_up(m)
+        steps, found = Signal(CycleSteps), self._look_up(m)
         is_last = Signal()
         rose = Signal()
         m.d.comb += [
@@ -189,7 +190,7 @@ class CommandCycles(wiring.Component):
             m.d.sync += wait.eq(wait - 1)
         with m.FSM():
             with m.State("IDLE"), m.If(self.start):
-                m.d.sync += [wait.eq(timing.setup - 1), index.eq(0)]
+                m.d.sync += [steps.eq(found), wait.eq(timing.setup - 1), index.eq(0)]
                 m.next = "SETUP"
             with m.State("SETUP"), m.If(wait == 0):
                 m.d.comb += self.began.eq(1)
@@ -237,7 +238,7 @@ class CommandCycles(wiring.Component):
         """Steps of ``operation``."""
         part = self._timing.part
         operations = issued(part)
-        steps = Signal(CycleSteps)
+        steps = Signal(CycleSteps, name="found")
         with m.Switch(self.operation.kind):
             with m.Case(BusOperationKind.POLL):
                 m.d.comb += steps.eq(cycle_steps(POLL))

@@ -2,7 +2,7 @@
 # (The parts are made in constructors, which must refuse what their parts refuse.)
 """The flash-channel controller: commands in, ONFI bus cycles, page data and completions out."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -33,15 +33,16 @@ from rtl.nand.timing import BusTiming
 __all__ = ["FlashChannelController"]
 
 NEVER = (1 << STAMP_BITS) - 1
+ENDS = (BusOperationKind.TRANSFER, BusOperationKind.COMPLETE)
 
 
 class FlashChannelController(wiring.Component):
     """Executes commands on the dies of one channel, each die working while others use the bus.
 
-    One state machine owns the bus. When it is idle an operation is chosen, in the next clock its
-    command is looked up, and in the one after that it begins: first the 00h-30h of a LUN with a
-    command and nothing to do, then a status poll that is due, then the transfer of a ready LUN if
-    a landing slot is free; within each, round robin over the LUNs (way * luns + lun). A command
+    One state machine owns the bus. When it is idle it sees what is asked for, in the next clock it
+    chooses, then it looks the command up, then it begins: first the 00h-30h of a LUN with a command
+    and nothing to do, then a status poll that is due, then the transfer of a ready LUN if a landing
+    slot is free; within each, round robin over the LUNs (way * luns + lun). A command
     holds its LUN until its transfer is decided; a second one may wait behind it. With one LUN a
     way ready is read from R/B#, else from 78h polls. Completions come in the order of the
     transfers; a refused command (see :class:`CommandIntake`) completes with ``BAD_COMMAND`` and
@@ -76,6 +77,8 @@ class FlashChannelController(wiring.Component):
     code : BchCode or None
         Of the pages. Reads then pass a decoder unless they are raw, or read as they come: see
         :class:`Correction`. The bus does not wait for it. None is no decoder.
+    tables : bool
+        Form of the decoder, as in :class:`BchDecoder`.
 
     Members
     -------
@@ -120,6 +123,7 @@ class FlashChannelController(wiring.Component):
         watchdog_ps=None,
         policy="round-robin",
         code=None,
+        tables=True,
     ):
         check_channel(part, phases=phases, slots=slots, watchdog_ps=watchdog_ps)
         self._is_extended = part.extended is not None
@@ -134,7 +138,7 @@ class FlashChannelController(wiring.Component):
         self._watchdog = None if watchdog_ps is None else cycles(watchdog_ps, period_ps)
         self._correction = None
         if code is not None:
-            self._correction = Correction(code, phases=phases, slots=slots)
+            self._correction = Correction(code, phases=phases, slots=slots, tables=tables)
         launch = {
             "launch_start": Out(1),
             "launch_slot": Out(range(max(2, slots))),
@@ -216,38 +220,58 @@ class FlashChannelController(wiring.Component):
         )
 
     def _decide(self, m, table, arbiter, bus, record, kind):
-        """Choose for the idle bus; look the command up, and decide its end; then begin.
+        """See what is asked of the idle bus, choose, look the command up, then begin.
 
-        What is asked for stays so until it is decided, so that the choice holds.
+        What is asked for stays so until it begins, so that the choice holds.
         """
-        luns = self._part.luns
         begins = Signal()
         m.d.comb += [
-            arbiter.reads.eq(table.reads),
-            arbiter.polls.eq(table.polls),
             arbiter.serve.eq(bus.idle & ~table.look_up & ~begins),
-            table.poll.eq(table.look_up & (kind == BusOperationKind.POLL)),
-            table.take.eq(table.look_up & (kind == BusOperationKind.TRANSFER)),
-            bus.start.eq(begins),
+            table.poll.eq(begins & (kind == BusOperationKind.POLL)),
+            table.take.eq(begins & kind.matches(*ENDS)),
+            bus.start.eq(begins & (kind != BusOperationKind.COMPLETE)),
             bus.operation.kind.eq(kind),
             bus.operation.row.eq(table.context.row),
             bus.operation.column.eq(table.context.column),
             bus.length.eq(table.context.length),
-            bus.way.eq(table.index // luns),
+            bus.way.eq(table.index // self._part.luns),
         ]
-        m.d.sync += table.look_up.eq(0)
-        m.d.sync += begins.eq(table.look_up & (kind != BusOperationKind.COMPLETE))
+        self._ask(m, table, arbiter, record, bus.start)
+        m.d.sync += [table.look_up.eq(0), begins.eq(table.look_up)]
         with m.If(arbiter.serve & arbiter.valid):
             m.d.sync += table.look_up.eq(1)
             m.d.sync += [kind.eq(arbiter.kind), table.index.eq(arbiter.index)]
+
+    def _ask(self, m, table, arbiter, record, begins):
+        """Hand what is asked for to the arbiter, a clock later; nothing while it cannot choose."""
+        requests = {"reads": table.reads, "polls": table.polls, "transfers": table.transfers}
+        if self._is_extended:
+            allowed = self._reserve(m, table, begins)
+            requests = {name: asked & allowed for name, asked in requests.items()}
+            requests["completions"] = Mux(record.busy, 0, table.completions)
+        has_room = self.landing_ready.any() & ~record.busy
+        requests["transfers"] = Mux(has_room, requests["transfers"], 0)
+        for name, asked in requests.items():
+            m.d.sync += getattr(arbiter, name).eq(Mux(arbiter.serve, asked, 0))
         if self._policy is BusPolicy.OLDEST_READY_FIRST:
             m.d.comb += arbiter.ready.eq(table.transfers)
-        with m.If(self.landing_ready.any() & ~record.busy):
-            m.d.comb += arbiter.transfers.eq(table.transfers)
+        if self._policy is BusPolicy.READS_FIRST:
+            m.d.comb += arbiter.urgent.eq(table.urgent)
+
+    def _reserve(self, m, table, begins):
+        """LUNs that may be served between the pieces of a page."""
+        m.submodules.reservation = reservation = BusReservation(self._ways * self._part.luns)
+        keeps = is_any(table.order.operation, lambda steps: steps.keeps_bus)
+        m.d.comb += [
+            reservation.keep.eq(table.issue & keeps),
+            reservation.index.eq(table.index),
+            reservation.begin.eq(begins),
+            reservation.targets.eq(table.targets),
+        ]
+        return reservation.allowed
 
     def _extend(self, m, table, arbiter, bus, record, events, kind):
         """Operations beyond the plain read: more to issue, data to the die, ends without bursts."""
-        m.submodules.reservation = reservation = BusReservation(self._ways * self._part.luns)
         operation = table.order.operation
         ends = Signal()
         wiring.connect(m, wiring.flipped(self.launch), bus.launch)
@@ -261,23 +285,9 @@ class FlashChannelController(wiring.Component):
             self.launch_slot.eq(table.order.slot),
             table.is_busy.eq(is_any(operation, lambda steps: steps.is_busy)),
             table.status_byte.eq(bus.word[:8]),
-            reservation.keep.eq(table.issue & is_any(operation, lambda steps: steps.keeps_bus)),
-            reservation.index.eq(table.index),
-            reservation.begin.eq(bus.start),
-            reservation.targets.eq(table.targets),
-            arbiter.reads.eq(table.reads & reservation.allowed),
-            arbiter.polls.eq(table.polls & reservation.allowed),
-            ends.eq(table.look_up & (kind == BusOperationKind.COMPLETE)),
+            ends.eq(table.take & (kind == BusOperationKind.COMPLETE)),
             record.is_whole.eq(ends),
         ]
-        with m.If(self.landing_ready.any() & ~record.busy):
-            m.d.comb += arbiter.transfers.eq(table.transfers & reservation.allowed)
-        with m.If(~record.busy):
-            m.d.comb += arbiter.completions.eq(table.completions)
-        if self._policy is BusPolicy.READS_FIRST:
-            m.d.comb += arbiter.urgent.eq(table.urgent)
-        with m.If(ends):
-            m.d.comb += table.take.eq(1)
         self._count_operations(m, table, events, operation, ends)
 
     def _follow(self, m, table, bus, record, kind):
@@ -299,10 +309,10 @@ class FlashChannelController(wiring.Component):
         slot = Signal(range(max(2, self._slots)))
         chosen = Signal.like(slot)
         is_transfer = Signal()
-        m.d.comb += is_transfer.eq(table.look_up & (kind == BusOperationKind.TRANSFER))
-        with m.If(is_transfer):
+        m.d.comb += is_transfer.eq(table.take & (kind == BusOperationKind.TRANSFER))
+        with m.If(table.look_up):
             m.d.sync += slot.eq(chosen)
-        with m.If(bus.start & (kind == BusOperationKind.TRANSFER)):
+        with m.If(is_transfer):
             m.d.comb += self.landing_take.eq(1 << slot)
         for number in reversed(range(self._slots)):
             with m.If(self.landing_ready[number]):
@@ -321,7 +331,7 @@ class FlashChannelController(wiring.Component):
             table.refused_taken.eq(record.refused_taken),
         ]
         with m.If(is_transfer):
-            m.d.comb += record.opening.slot.eq(chosen)
+            m.d.comb += record.opening.slot.eq(slot)
         return words
 
     def _correct(self, m, table, bus, record, events, words):

@@ -32,8 +32,7 @@ class Correction(wiring.Component):
 
     Parameters
     ----------
-    code : BchCode
-    phases, slots : int
+    code, phases, slots, tables
         As in :class:`FlashChannelController`.
 
     Members
@@ -58,9 +57,9 @@ class Correction(wiring.Component):
         No word is inside and no completion waits.
     """
 
-    def __init__(self, code, *, phases, slots):
+    def __init__(self, code, *, phases, slots, tables=True):
         self._slots = slots
-        self._decoder = BchDecoder(code, phases, tag=range(max(2, slots)))
+        self._decoder = BchDecoder(code, phases, tag=range(max(2, slots)), tables=tables)
         words = stream.Signature(data_word(phases, slots), always_ready=True)
         super().__init__(
             {

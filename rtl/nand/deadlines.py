@@ -3,7 +3,7 @@
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Cat, Mux, Signal
+from amaranth.hdl import Cat, Signal
 
 from rtl.contract.channel import STAMP_BITS
 
@@ -21,20 +21,20 @@ def keep_deadlines(m, name, *, now, waits, cancel):
     itself. Returns a vector of those whose edge ends this clock, and the registers.
     """
     start = reduce(or_, (strobes for strobes, _ in waits))
-    ahead = 0
-    for strobes, wait in reversed(waits):
-        ahead = Mux(strobes.any(), wait - 1, ahead)
-    following = Signal(STAMP_BITS, name=f"{name}_following")
+    following = [Signal(STAMP_BITS, name=f"{name}_in{wait}") for _, wait in waits]
     deadlines = [
         Signal(STAMP_BITS, name=f"{name}{number}", init=NEVER) for number in range(len(start))
     ]
     come, due = (Signal(len(start), name=f"{name}_{word}") for word in ("come", "due"))
-    m.d.comb += following.eq(now + ahead)
+    m.d.comb += [
+        edge.eq(now + (wait - 1)) for edge, (_, wait) in zip(following, waits, strict=True)
+    ]
     m.d.comb += come.eq(Cat(deadline == now for deadline in deadlines))
     m.d.sync += due.eq(come & ~start & ~cancel)
     for number, deadline in enumerate(deadlines):
-        with m.If(start[number]):
-            m.d.sync += deadline.eq(following)
-        with m.Elif(come[number] | cancel[number]):
+        with m.If(come[number] | cancel[number]):
             m.d.sync += deadline.eq(NEVER)
+        for edge, (strobes, _) in reversed(list(zip(following, waits, strict=True))):
+            with m.If(strobes[number]):
+                m.d.sync += deadline.eq(edge)
     return due, deadlines

@@ -51,22 +51,20 @@ class EarliestEdge(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         edges, depth = list(self.edges), 0
+        # Clocks for which it has been calm, as ones from bit 0 on.
+        settled = Signal((len(edges) - 1).bit_length() + 1)
+        m.d.sync += settled.eq(Mux(self.calm, Cat(1, settled[:-1]), 0))
         while len(edges) > 1:
             pairs = list(zip(edges[::2], edges[1::2], strict=False))
             odd = edges[2 * len(pairs) :]
             edges = [
                 Signal(STAMP_BITS, name=f"least{depth}_{n}", init=-1) for n in range(len(pairs))
             ]
-            with m.If(self.calm):
+            with m.If(settled[0]):
                 for least, (left, right) in zip(edges, pairs, strict=True):
                     m.d.sync += least.eq(Mux(left < right, left, right))
             edges += odd
             depth += 1
         m.d.comb += self.edge.eq(edges[0])
-        m.d.comb += self.known.eq(self.calm)
-        if depth:
-            # Clocks for which it has been calm, as ones from bit 0 on.
-            settled = Signal(depth)
-            m.d.sync += settled.eq(Mux(self.calm, Cat(1, settled[:-1]), 0))
-            m.d.comb += self.known.eq(self.calm & settled[-1])
+        m.d.comb += self.known.eq(self.calm & settled[-1])
         return m

@@ -79,7 +79,7 @@ class LunOrders(wiring.Component):
             places = [Signal(self._luns, name=f"{name}{place}") for place in range(2)]
             for place, enters in zip(places, (~self.tail, self.tail), strict=True):
                 chosen = self.accept & enters
-                with m.If(chosen.any()):
+                with m.If(self.accept.any()):
                     m.d.sync += place.eq(Mux(self.kind[name], place | chosen, place & ~chosen))
             m.d.comb += getattr(self, name).eq(places[0] & ~self.head | places[1] & self.head)
         return m

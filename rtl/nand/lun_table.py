@@ -48,13 +48,11 @@ class LunTable(wiring.Component):
     index : In
         LUN of the decision: from its choice to the end of the bus operation. All below is about it.
     look_up : In(1)
-        Strobe: ``context`` of its active command follows at the next edge.
-    context : Out
-        What is kept of the command.
-    opening : Out
-        What its completion is to say if it is taken in this clock.
+        Strobe: what follows is of its active command from the next edge on.
+    context, opening : Out
+        What is kept of the command, and what its completion is to say if it is taken.
     poll, take : In(1)
-        Strobes: its poll, or its transfer, is decided.
+        Strobes in the clock after ``look_up``: its poll, or its transfer, is decided.
     issue, command_edge : In
         Strobe: its 30h is being latched; 00h was on the bus from ``command_edge`` on.
     status_valid, status_ready : In(1)
@@ -115,12 +113,12 @@ class LunTable(wiring.Component):
         chosen = self._connect(m, intake, states)
         with m.If(self.status_valid & self.status_ready):
             m.d.comb += states.status_ready.eq(chosen)
-        context = self._keep_commands(m, intake, states)
+        self._keep_commands(m, intake, states)
         stamps = self._keep_stamps(m)
         m.d.comb += [
-            self.opening.tag.eq(context.tag),
+            self.opening.tag.eq(self.context.tag),
             self.opening.status.eq(ChannelStatus.OK),
-            self.opening.accepted.eq(context.accepted),
+            self.opening.accepted.eq(self.context.accepted),
             self.opening.command.eq(stamps.command),
             self.opening.issued.eq(stamps.issued),
         ]
@@ -164,7 +162,7 @@ class LunTable(wiring.Component):
     def _keep_commands(self, m, intake, states):
         """Two places a LUN; which is the active one's and which is next, its state says.
 
-        Returns the active command of LUN ``index``, within the clock.
+        The active one of LUN ``index`` is ``context``.
         """
         write, read = self._store(m, "commands", CommandContext, per_lun=2)
         command = intake.command
@@ -181,9 +179,13 @@ class LunTable(wiring.Component):
             write.data.accepted.eq(self.now),
             read.addr.eq(Cat(states.head.bit_select(self.index, 1), self.index)),
         ]
+        self._look_up(m, self.context, read.data)
+
+    def _look_up(self, m, register, value):
+        """Keep ``value`` of LUN ``index`` for the decision, and return the register."""
         with m.If(self.look_up):
-            m.d.sync += self.context.eq(read.data)
-        return read.data
+            m.d.sync += register.eq(value)
+        return register
 
     def _row_cycles(self, command):
         """The row address of a command on the bus."""
@@ -199,7 +201,7 @@ class LunTable(wiring.Component):
             write.data.issued.eq(self.now),
             read.addr.eq(self.index),
         ]
-        return read.data
+        return self._look_up(m, Signal(IssueStamps, name="stamps"), read.data)
 
     def _keep_poll_results(self, m):
         """Polls are one at a time, so their count and the edge of the last are memories too."""
@@ -209,21 +211,24 @@ class LunTable(wiring.Component):
             write.en.eq(self.issue | self.poll),
             write.data.eq(Mux(self.issue, 0, self.opening.polls + 1)),
             read.addr.eq(self.index),
-            self.opening.polls.eq(read.data),
         ]
+        polls = self._look_up(m, Signal(16, name="polls"), read.data)
+        m.d.comb += self.opening.polls.eq(polls)
         write, read = self._store(m, "ready_edges", STAMP_BITS)
         m.d.comb += [
             write.addr.eq(self.index),
             write.en.eq(self.status_valid),
             write.data.eq(self.now),
             read.addr.eq(self.index),
-            self.opening.ready.eq(read.data),
         ]
+        ready = self._look_up(m, Signal(STAMP_BITS, name="ready"), read.data)
+        m.d.comb += self.opening.ready.eq(ready)
 
     def _keep_ready_edges(self, m, found):
         """Any number of LUNs may become ready at one edge, so each has a register."""
         edges = Array(Signal(STAMP_BITS, name=f"ready_edge{lun}") for lun in range(len(found)))
-        m.d.comb += self.opening.ready.eq(edges[self.index])
+        ready = self._look_up(m, Signal(STAMP_BITS, name="ready"), edges[self.index])
+        m.d.comb += self.opening.ready.eq(ready)
         for lun, edge in enumerate(edges):
             with m.If(found[lun]):
                 m.d.sync += edge.eq(self.now)

@@ -99,12 +99,12 @@ class OperationTable(LunTable):
         ]
         with m.If(self.status_valid):
             m.d.comb += states.answered.eq(chosen)
-        context = self._keep_commands(m, intake, states)
-        order = self._keep_orders(m, intake, states)
+        self._keep_commands(m, intake, states)
+        self._keep_orders(m, intake, states)
         self._keep_ready_edges(m, states.became_ready)
         self._keep_poll_counts(m)
         reading = self._keep_readings(m, (states.ready & chosen).any())
-        self._open(m, states, context, order, self._keep_stamps(m), reading)
+        self._open(m, states, self._keep_stamps(m), reading)
         return m
 
     def _row_cycles(self, command):
@@ -112,7 +112,6 @@ class OperationTable(LunTable):
         return Mux(is_byte, command.row, super()._row_cycles(command))
 
     def _keep_orders(self, m, intake, states):
-        """Returns that of LUN ``index``, within the clock."""
         write, read = self._store(m, "orders", Order, per_lun=2)
         m.d.comb += [
             write.addr.eq(Cat(states.tail.bit_select(intake.index, 1), intake.index)),
@@ -121,9 +120,7 @@ class OperationTable(LunTable):
             write.data.slot.eq(intake.command.slot),
             read.addr.eq(Cat(states.head.bit_select(self.index, 1), self.index)),
         ]
-        with m.If(self.look_up):
-            m.d.sync += self.order.eq(read.data)
-        return read.data
+        self._look_up(m, self.order, read.data)
 
     def _keep_poll_counts(self, m):
         """A decision is a poll or the command's last, after which the count begins anew."""
@@ -131,10 +128,11 @@ class OperationTable(LunTable):
         m.d.comb += [
             write.addr.eq(self.index),
             write.en.eq(self.poll | self.take),
-            write.data.eq(Mux(self.poll, read.data + 1, 0)),
+            write.data.eq(Mux(self.poll, self.opening.polls + 1, 0)),
             read.addr.eq(self.index),
-            self.opening.polls.eq(read.data),
         ]
+        polls = self._look_up(m, Signal(16, name="polls"), read.data)
+        m.d.comb += self.opening.polls.eq(polls)
 
     def _keep_readings(self, m, is_apart):
         """Keep the last status of each LUN; returns that of LUN ``index``.
@@ -150,23 +148,25 @@ class OperationTable(LunTable):
             write.data.byte.eq(self.status_byte),
             read.addr.eq(self.index),
         ]
-        return read.data
+        return self._look_up(m, Signal(StatusReading, name="reading"), read.data)
 
-    def _open(self, m, states, context, order, stamps, reading):
+    def _open(self, m, states, stamps, reading):
         """What the completion of LUN ``index`` is to say."""
-        opening, operation = self.opening, order.operation
-        was_issued = states.was_issued.bit_select(self.index, 1)
-        timed_out = states.timed_out.bit_select(self.index, 1)
+        opening, operation = self.opening, self.order.operation
+        was_issued, timed_out = (
+            self._look_up(m, Signal(name=name), getattr(states, name).bit_select(self.index, 1))
+            for name in ("was_issued", "timed_out")
+        )
         loads = is_any(operation, lambda steps: steps.data_in)
         has_status = Signal()
         m.d.comb += [
             has_status.eq(
                 is_any(operation, lambda steps: steps.finish is Finish.STATUS) & ~timed_out
             ),
-            opening.tag.eq(context.tag),
+            opening.tag.eq(self.context.tag),
             opening.status.eq(ChannelStatus.OK),
-            opening.slot.eq(Mux(loads, order.slot, 0)),
-            opening.accepted.eq(context.accepted),
+            opening.slot.eq(Mux(loads, self.order.slot, 0)),
+            opening.accepted.eq(self.context.accepted),
             opening.command.eq(Mux(was_issued, stamps.command, opening.ready)),
             opening.issued.eq(Mux(was_issued, stamps.issued, opening.ready)),
             opening.transfer.eq(Mux(has_status, reading.began, opening.ready)),

@@ -1,6 +1,6 @@
 """The state machine that owns the bus: one operation from CE# low to CE# high and turned round."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -31,8 +31,8 @@ class BusSequencer(wiring.Component):
     Members
     -------
     start, operation, way, length : In
-        Strobe, while ``idle``, with what to do; ``length`` counts the bytes of a transfer, or of
-        the data that goes to the die.
+        Strobe, while ``idle``, with what to do, which must stay until ``idle`` again; ``length``
+        counts the bytes of a transfer, or of the data that goes to the die.
     idle : Out(1)
         The next operation may start.
     began : Out(1)
@@ -74,12 +74,12 @@ class BusSequencer(wiring.Component):
         m.submodules.cycles = cycles = CommandCycles(self._timing, self._phases)
         m.submodules.burst = burst = ReadBurst(self._timing, self._phases)
         m.submodules.capture = capture = ReadCapture(self._phases)
-        operation = Signal(BusOperation)
-        length = Signal(16)
+        operation, length = self.operation, Signal(16)
         is_burst = Signal()
         turn = Signal(range(self._timing.turn))
         m.d.comb += [
             cycles.operation.eq(operation),
+            length.eq(Mux(operation.kind == BusOperationKind.POLL, STATUS_BYTES, self.length)),
             is_burst.eq(operation.kind != BusOperationKind.ISSUE),
             self.began.eq(cycles.began),
             self.latched.eq(cycles.latched),
@@ -100,14 +100,10 @@ class BusSequencer(wiring.Component):
                 m.d.comb += self.idle.eq(1)
                 with m.If(self.start):
                     m.d.comb += cycles.start.eq(1)
-                    m.d.sync += operation.eq(self.operation)
-                    m.d.sync += length.eq(self.length)
-                    with m.If(self.operation.kind == BusOperationKind.POLL):
-                        m.d.sync += length.eq(STATUS_BYTES)
                     m.d.sync += self.phy.ce_n.eq(~(1 << self.way))
                     m.next = "CYCLES"
                     if self._is_extended:
-                        with m.If(self._is_output(self.operation)):
+                        with m.If(self._is_output(operation)):
                             m.d.comb += cycles.start.eq(0)
                             m.next = "OUTPUT"
             if self._is_extended:

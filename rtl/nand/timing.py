@@ -9,8 +9,8 @@ __all__ = ["BusTiming"]
 ISSUE_CYCLES = 7
 """Bus cycles from 00h to 30h, and from 05h to E0h: two commands and five addresses."""
 
-DECISION = 3
-"""From an idle bus to CE# low: an operation is chosen, its command is looked up, it begins."""
+DECISION = 4
+"""Clocks from an idle bus to CE# low: an operation is asked for, chosen, looked up, and begins."""
 
 
 @dataclass(frozen=True)
@@ -136,13 +136,13 @@ class BusTiming:
 
     @property
     def poll_first(self):
-        """30h latched to the first edge at which a poll may be chosen."""
+        """30h latched to the first edge at which a poll is asked for."""
         return max(self._cycles(self.part.poll_first_ps), self.busy_wait)
 
     @property
     def poll_again(self):
-        """From the edge after that at which a poll is chosen to the next choice of one.
+        """From the edge at which a poll begins to the next at which one is asked for.
 
-        That is a clock less than the period; a poll itself takes more than two.
+        The period is between two of the latter; a poll itself takes more than two clocks.
         """
-        return max(self._cycles(self.part.poll_period_ps) - 1, 2)
+        return max(self._cycles(self.part.poll_period_ps) - (DECISION - 1), 2)

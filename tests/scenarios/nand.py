@@ -82,7 +82,9 @@ class ChannelTwin:
         self.checked = None
         """The command that was looked at at an edge before, and waits for its place."""
         self.decided = None
-        """Kind and LUN of what was chosen for the bus at the edge before."""
+        """Edge at which it is carried out, kind and LUN of what was chosen for the bus."""
+        self.asked = None
+        """What was asked of the idle bus at the edge before."""
         self.refused = None
         self.decide_from = 0
         self.record_free_from = 0
@@ -124,14 +126,14 @@ class ChannelTwin:
 
     def step(self, edge, arrival=None):
         self._learn_status(edge)
-        decided, self.decided = self.decided, self._choose(edge)
+        decided = self._decide(edge)
         accepted = self._take_command(edge)
         self._look_at_ready(edge)
         self._complete(edge)
         if accepted is not None:
             self._accept(edge, accepted)
         if decided is not None:
-            self._start(edge, *decided)
+            self._begin(edge, *decided)
         if arrival is not None:
             self.mailbox.append(arrival)
 
@@ -171,16 +173,32 @@ class ChannelTwin:
             "transfer": [may_transfer and asks for asks in transfers],
         }
 
-    def _choose(self, edge):
-        """What is chosen for the idle bus at this edge: (kind, LUN number), or nothing."""
-        is_idle = edge >= self.decide_from and self.decided is None
-        starved, classes = self._candidates(edge)
-        asking = [kind for kind, wanted in classes.items() if any(wanted)]
-        blocked = is_idle and not asking and starved
+    def _decide(self, edge):
+        """What begins at this edge: (kind, LUN number), or nothing.
+
+        Four edges: what is asked is seen, one of it is chosen, its command is looked up, it begins.
+        """
+        if self.decided is not None:
+            at, *decided = self.decided
+            if at > edge:
+                return None
+            self.decided = None
+            return decided
+        asked, self.asked = self.asked, None
+        if edge < self.decide_from:
+            self.blocked = False
+            return None
+        starved, self.asked = self._candidates(edge)
+        blocked = not any(map(any, asked.values() if asked else ())) and starved
         self.counters["landing_full"] += blocked and not self.blocked
         self.blocked = blocked
-        if not is_idle or not asking:
-            return None
+        if asked is not None and any(map(any, asked.values())):
+            self.decided = (edge + 2, *self._choose(asked))
+            self.asked, self.blocked = None, False
+        return None
+
+    def _choose(self, classes):
+        asking = [kind for kind, wanted in classes.items() if any(wanted)]
         kind = asking[0]
         wanted = classes[kind]
         last = self.served[kind]
@@ -189,16 +207,15 @@ class ChannelTwin:
         self.counters["class_conflicts"] += len(asking) > 1
         return kind, next(number for number in order if wanted[number])
 
-    def _start(self, edge, kind, number):
-        """Carry out what was chosen at the edge before; CE# falls after the next one."""
+    def _begin(self, edge, kind, number):
+        """CE# falls after this edge."""
         self.served[kind] = number
         lun = self.luns[number]
         low = max(self.clocks("wp"), self.clocks("cals"))
         high = max(self.clocks("wh"), self.clocks("cah"), self.clocks("wc") - low)
         tail = max(high, self.clocks("ch"))
         setup = max(1, self.clocks("cs") - low)
-        selected = edge + 1
-        first = selected + setup
+        first = edge + setup
         rising = first + low + (3 if kind == "poll" else 6) * (low + high)
         if kind == "read":
             self._issue(lun, number, first, rising + 1)
@@ -206,19 +223,19 @@ class ChannelTwin:
             return
         gap = self.clocks("whr" if kind == "poll" else "ccs")
         if kind == "transfer":
-            gap = max(gap, self.clocks("rr") - (rising - selected))
+            gap = max(gap, self.clocks("rr") - (rising - edge))
         strobe = rising + max(gap, tail + 1) + self.clocks("rpre")
         length = 2 if kind == "poll" else lun.queue[0][1].length
         last = strobe + -(-length // self.phases) - 1
         captured = last + 1 + self.clocks("dqsre")
         postamble = max(self.clocks("rpst"), self.clocks("ch"), self.clocks("dqsre"))
-        # Of tRHW the choice takes two clocks more than one.
-        turn = max(1, self.clocks("rhw") - postamble - setup - 3)
+        # Four clocks of tRHW are for the decision.
+        turn = max(1, self.clocks("rhw") - postamble - setup - 4)
         self.decide_from = 1 + max(last + 1 + postamble + turn, captured + 2)
         if kind == "poll":
             self.counters["polls"] += 1
             lun.polls += 1
-            lun.look = edge - 1 + cycles(self.part.poll_period_ps, self.period_ps)
+            lun.look = edge - 3 + cycles(self.part.poll_period_ps, self.period_ps)
             self.outcome = (captured + 1, lun, lun.array_ready <= captured - 1)
         else:
             self._transfer(edge, lun, first, captured + 1)
@@ -239,7 +256,8 @@ class ChannelTwin:
     def _transfer(self, edge, lun, first, last):
         self.counters["transfers"] += 1
         accepted, read = lun.queue.popleft()
-        slot = next(n for n, at in enumerate(self.slots) if at is not None and at <= edge)
+        # It was chosen when the command was looked up, at the edge before.
+        slot = next(n for n, at in enumerate(self.slots) if at is not None and at < edge)
         self.slots[slot] = None
         lun.state = "idle"
         self.record_free_from = last + 2

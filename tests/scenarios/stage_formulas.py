@@ -77,8 +77,8 @@ def bus_clocks(c, data_bytes=0):
         "flash.sense": t["t_r"],
         "flash.poll": poll + status + t["t_dqsre"] - busy_until,
         # From the status byte's arrival: CE# rises after the hold, the bus turns round, 05h. The
-        # controller needs three clocks of that.
-        "flash.bus-wait": max(hold + 3, t["t_rhw"] - select - 1) - t["t_dqsre"] + select,
+        # controller needs four clocks of that.
+        "flash.bus-wait": max(hold + 4, t["t_rhw"] - select - 1) - t["t_dqsre"] + select,
         "flash.transfer": (
             seven
             + max(t["t_ccs"], t["t_rr"] - since_select, last_high + 1)
