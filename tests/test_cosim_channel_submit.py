@@ -223,6 +223,17 @@ def test_a_wait_for_the_bus_names_the_data_of_a_program_that_is_still_under_way(
     assert stage_totals(path)["flash.command"] == (free - 103 + 240 - 208) * PERIOD_PS
 
 
+def test_only_a_page_is_named_before_its_command_completes(bench):
+    """A feature's bytes are no long use of the bus, and its command may outlive the run."""
+    bench.submit(ChannelOperation.SET_FEATURES, row=0x90, data=b"abcd")
+    bench.begin(210, 1, ArrayOperation.SET_FEATURES, row=0x90)
+    assert bench.kernel.reserve() == len(bench.kernel.spans)
+    bench.submit(ChannelOperation.PROGRAM, way=0, data=IMAGE)
+    known = len(bench.kernel.spans)
+    bench.begin(310, 1, ArrayOperation.PROGRAM, way=0)
+    assert bench.kernel.reserve() == known + 2
+
+
 def test_a_lun_that_is_given_up_owns_its_time_too(bench):
     done = bench.submit(ChannelOperation.ERASE)
     bench.begin(210, 1, ArrayOperation.ERASE)

@@ -262,7 +262,7 @@ class ChannelPort:
         way, lun = fields["begin.way"], fields["begin.lun"]
         operation = ArrayOperation(fields["begin.operation"])
         command = state.begin(way, lun, operation)
-        if command is not None and command.data:
+        if command is not None and OPERATIONS[command.operation].programs:
             command.bus_span = self._kernel.reserve()
             state.release_bus(Cause(edge_ps - self._busy_ps, command.bus_span))
             state.launches.sent(command, Cause(edge_ps, command.bus_span))
