@@ -10,7 +10,7 @@ SIM ?= verilator
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 .PHONY: help setup compare test check sim verilog bench bench-flash-channel bench-firmware
-.PHONY: flash-campaign synth formal firmware-costs clean
+.PHONY: flash-campaign bch-campaign synth formal firmware-costs clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:[^#]*## /\t/' | expand -t 22
@@ -54,6 +54,9 @@ bench-flash-channel: $(STAMP)  ## saturated reads against the bound of the bus, 
 
 flash-campaign: $(STAMP)  ## 10,000 random operations over a flash bus on both simulators, 1,000 on Cosmos+, against a model
 	$(BIN)/python -m tests.flash_campaign
+
+bch-campaign: $(STAMP)  ## the ECC decoder's RTL on Verilator against bchlib, galois and the reference
+	$(BIN)/python -m tests.bch_campaign
 
 bench-firmware: $(STAMP)  ## a stream of reads, and core time a list by routine, into docs and build
 	mkdir -p build/bench

@@ -19,6 +19,7 @@ __all__ = [
     "decode_transfers",
     "encode_transfers",
     "expected",
+    "read_pins",
     "stream_words",
 ]
 
@@ -179,3 +180,25 @@ def encode_transfers(code, transfers, *, phases, stalls=0, tables=True, limit_cy
 
     simulate(dut, drive, watch, limit_cycles=limit_cycles)
     return results
+
+
+def read_pins(told, code, transfers, phases, latency):
+    """Check times, and cut what the pins said into transfers, verdicts and counts.
+
+    ``told`` has a row a clock, of the outputs of :class:`DecoderPins` in their order.
+    """
+    count_bits = code.t.bit_length()
+    results, verdicts, counts = [b""], [], []
+    for edge, (valid, word, last, ends, verdict, transfer, quiet) in enumerate(told):
+        assert quiet == (edge == len(told) - 1)
+        assert valid == (edge >= latency and edge < len(told) - 1)
+        if ends:
+            verdicts.append((verdict & (1 << count_bits) - 1, verdict >> count_bits))
+        if valid:
+            results[-1] += word.to_bytes(phases, "little")
+            if last:
+                counts.append((transfer & 0xFFFF, transfer >> 16))
+                results.append(b"")
+    assert results.pop() == b""
+    cut = [part[: len(raw)] for part, raw in zip(results, transfers, strict=True)]
+    return cut, verdicts, counts

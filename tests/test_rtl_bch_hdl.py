@@ -7,7 +7,7 @@ import pytest
 
 from rtl.contract.bch import BchCode
 from rtl.emit import emit_component
-from tests.bch_bench import DecoderPins, expected, stream_words
+from tests.bch_bench import DecoderPins, expected, read_pins, stream_words
 from tests.hdl_bench import build_module, find_tools, run_module
 from tests.scenarios.bch import codewords, weights
 
@@ -49,28 +49,9 @@ def decode(simulator, waves, tmp_path, monkeypatch):
             waves=waves,
             environment={"BCH_WORDS": str(sent), "BCH_TOLD": str(told)},
         )
-        return read(json.loads(told.read_text()), code, transfers, phases, latency)
+        return read_pins(json.loads(told.read_text()), code, transfers, phases, latency)
 
     return run
-
-
-def read(told, code, transfers, phases, latency):
-    """Check times, and cut what came out into transfers, verdicts and counts."""
-    count_bits = code.t.bit_length()
-    results, verdicts, counts = [b""], [], []
-    for edge, (valid, word, last, ends, verdict, transfer, quiet) in enumerate(told):
-        assert quiet == (edge == len(told) - 1)
-        assert valid == (edge >= latency and edge < len(told) - 1)
-        if ends:
-            verdicts.append((verdict & (1 << count_bits) - 1, verdict >> count_bits))
-        if valid:
-            results[-1] += word.to_bytes(phases, "little")
-            if last:
-                counts.append((transfer & 0xFFFF, transfer >> 16))
-                results.append(b"")
-    assert results.pop() == b""
-    cut = [part[: len(raw)] for part, raw in zip(results, transfers, strict=True)]
-    return cut, verdicts, counts
 
 
 @pytest.mark.hdl
