@@ -1,6 +1,6 @@
 """Words of a decoder wait here until the locator of their codeword is known."""
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -62,7 +62,8 @@ class WordQueue(wiring.Component):
         write_place, read_place, next_place = (
             Signal(range(self._depth), name=name) for name in ("write", "read", "next")
         )
-        passes, is_head = Signal(), Signal()
+        passes, is_head, is_more = Signal(), Signal(), Signal()
+        following = Signal(range(self._depth))
         resolved = Signal(range(4))
         opens = read_mark.data
         m.d.comb += [
@@ -74,16 +75,18 @@ class WordQueue(wiring.Component):
             write.addr.eq(write_place),
             write.data.eq(self.word),
             passes.eq(is_head & (~opens | (resolved != 0))),
-            next_place.eq(read_place + passes),
+            following.eq(read_place + 1),
+            next_place.eq(Mux(passes, following, read_place)),
+            is_more.eq(Mux(passes, write_place != following, write_place != read_place)),
             read.addr.eq(next_place),
-            read.en.eq(write_place != next_place),
+            read.en.eq(is_more),
             self.empty.eq(write_place == read_place),
         ]
         pending = Signal(self._delay)
         m.d.sync += [
             write_place.eq(write_place + self.write),
             read_place.eq(next_place),
-            is_head.eq(write_place != next_place),
+            is_head.eq(is_more),
             pending.eq(Cat(self.resolves & self.late, pending[:-1])),
             pending[1].eq(pending[0] | (self.resolves & ~self.late)),
             resolved.eq(resolved + pending[-1] - (passes & opens)),

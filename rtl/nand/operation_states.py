@@ -88,7 +88,7 @@ class OperationStates(wiring.Component):
         looks, by_pin, due, look_edges = self._look(m, orders, busy, begins, found, expired)
         watch_edges = self._watch(m, busy, begins, found, expired)
         skipped = self._begin(m, orders, occupied, busy, found, expired)
-        checked = Signal(self._luns)
+        checked, has_skipped = Signal(self._luns), Signal()
         m.d.comb += [
             orders.accept.eq(self.accept),
             orders.head.eq(self.head),
@@ -106,8 +106,10 @@ class OperationStates(wiring.Component):
                 self.ready
                 & (self.timed_out | ~orders.moves_data & (checked | ~orders.needs_status))
             ),
-            self.is_changing.eq((by_pin | skipped | due | expired).any()),
+            self.is_changing.eq(has_skipped | (by_pin | due | expired).any()),
         ]
+        # What lets a LUN skip the bus is a change itself, so that it is early enough a clock later.
+        m.d.sync += has_skipped.eq(skipped.any())
         self._wake(m, [*look_edges, *watch_edges])
         m.d.sync += [
             busy.eq((busy | begins) & ~(found | expired)),
