@@ -22,7 +22,8 @@ from cosim.run_folder import RunFolder, write_run
 from cosim.systems.child import PROGRESS_FILE
 from cosim.systems.design import machine_design
 from cosim.systems.inputs import Inputs, load_inputs
-from rtl.contract.gather import MAX_FAN_OUT
+from rtl.contract import gather, ns_config
+from rtl.contract.sampling import Sampling
 
 __all__ = ["compare"]
 
@@ -100,7 +101,7 @@ def _choose(
 
 
 def _check_fits(loaded: LoadedConfig, inputs: Inputs) -> None:
-    """Refuse a graph that is too large for the flash, and fan-outs beyond the gather unit's."""
+    """Refuse a graph that is too large for the flash, and fan-outs beyond the devices'."""
     ssd = loaded.platforms.ssd
     places = striping(ssd)
     room = places.pages * ssd.nand.page.value
@@ -109,16 +110,29 @@ def _check_fits(loaded: LoadedConfig, inputs: Inputs) -> None:
             f"{loaded.source.file}: run.graph must fit the flash array of {room} bytes, "
             f"not need {inputs.edge_bytes}"
         )
-    if not any(isinstance(system, FpgaCsd) for system in loaded.config.systems):
-        return
-    for batch in inputs.trace.batches:
-        for hop, fan_out in enumerate(batch.fan_outs):
-            if fan_out > MAX_FAN_OUT:
-                raise _fan_out_error(loaded, batch.index, hop, fan_out)
+    for system in loaded.config.systems:
+        for batch in inputs.trace.batches:
+            limit = _fan_out_limit(system, batch.sampling)
+            for hop, fan_out in enumerate(batch.fan_outs):
+                if limit is not None and fan_out > limit[0]:
+                    raise _fan_out_error(loaded, batch.index, hop, fan_out, limit)
 
 
-def _fan_out_error(loaded: LoadedConfig, batch: int, hop: int, fan_out: int) -> UserError:
-    rule = f"at most {MAX_FAN_OUT}, the gather unit's largest, not {fan_out}"
+def _fan_out_limit(system: System, sampling: Sampling) -> tuple[int, str] | None:
+    """Largest fan-out that a system samples so, and whose it is."""
+    distinct = sampling == Sampling.DISTINCT and system.positions == "device"
+    if not isinstance(system, FpgaCsd):
+        limit = ns_config.MAX_DISTINCT, "the firmware's largest without replacement"
+        return limit if distinct else None
+    if distinct:
+        return gather.MAX_DISTINCT, "the gather unit's largest without replacement"
+    return gather.MAX_FAN_OUT, "the gather unit's largest"
+
+
+def _fan_out_error(
+    loaded: LoadedConfig, batch: int, hop: int, fan_out: int, limit: tuple[int, str]
+) -> UserError:
+    rule = f"at most {limit[0]}, {limit[1]}, not {fan_out}"
     if loaded.config.run.trace.file is None:
         return loaded.source.error(("run", "trace", "fan_outs", hop), f"must be {rule}")
     place = f"batches[{batch}].fan_outs[{hop}]"

@@ -26,12 +26,17 @@ from unicorn.unicorn import Uc
 
 from firmware_model.tables import DEFINES as TABLE_DEFINES
 from rtl.contract.channel import COMMANDS_PER_LUN
+from rtl.contract.ns_config import MAX_DISTINCT
 
 __all__ = ["CORES", "FLAGS", "SOURCES", "ArmCore", "ArmProgram", "Run", "compiler_version"]
 
 SOURCES = Path(__file__).parent / "c"
 FLAGS = ("-O2", "-fno-vectorize", "-fno-slp-vectorize", "-fno-builtin", "-Wall", "-Werror")
-DEFINES = (f"-DCOMMANDS_PER_LUN={COMMANDS_PER_LUN}", *TABLE_DEFINES)
+DEFINES = (
+    f"-DCOMMANDS_PER_LUN={COMMANDS_PER_LUN}",
+    f"-DMAX_DISTINCT={MAX_DISTINCT}",
+    *TABLE_DEFINES,
+)
 """What routines share with the hardware and the harness, and no header of theirs repeats."""
 
 CODE_BASE = 0x0001_0000

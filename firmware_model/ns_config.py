@@ -11,7 +11,8 @@ NS_CONFIG_LENGTH    ``length`` is not the header block's; the segments do not ad
 NS_CONFIG_CRC       the CRC-32 of the header block is another one
 NS_CONFIG_MODE      unknown ``mode``, or ``id_bytes`` other than 4 and 8
 NS_CONFIG_COUNT     no target, or more than the body can hold; a segment count of zero or beyond
-                    the list; a position beyond its list's end
+                    the list; a position beyond its list's end; a fan-out beyond MAX_DISTINCT
+                    to be drawn without replacement
 NS_CONFIG_ADDRESS   a segment of no length or with unknown flags, a chain that is not in the last
                     slot, not to a page, or too long; an offset beyond the block
 LBA_OUT_OF_RANGE    a list that leaves the namespace
@@ -26,13 +27,13 @@ from zlib import crc32
 import numpy as np
 
 from rtl.contract.codec import byte_size, record_dtype, unpack
-from rtl.contract.mixer import positions
 from rtl.contract.ns_config import (
     BLOCK_BYTES,
     BODY_LIST_OFFSET,
     LIST_PAGE_SLOTS,
     LIST_SLOTS,
     MAGIC,
+    MAX_DISTINCT,
     RESULT_LIST_OFFSET,
     VERSION,
     BodyEntry,
@@ -42,6 +43,7 @@ from rtl.contract.ns_config import (
     SegmentFlag,
 )
 from rtl.contract.nvme import Status
+from rtl.contract.sampling import Sampling, comparisons, taken_positions
 
 __all__ = [
     "COUNT_BYTES",
@@ -53,6 +55,7 @@ __all__ = [
     "SegmentList",
     "Target",
     "check_total",
+    "distinct_counts",
     "parse_entry",
     "parse_header",
     "parse_segments",
@@ -133,10 +136,10 @@ def parse_header(block: bytes) -> NsConfig:
     cleared = bytearray(block)
     cleared[CRC_FIELD] = bytes(4)
     _require(crc32(cleared) == header.crc, Status.NS_CONFIG_CRC)
-    _require(header.mode in (Mode.EXPLICIT, Mode.DRAW), Status.NS_CONFIG_MODE)
+    _require(header.mode in list(Mode), Status.NS_CONFIG_MODE)
     _require(header.id_bytes in (4, 8), Status.NS_CONFIG_MODE)
     mode = Mode(header.mode)
-    least = ENTRY_BYTES + (KEY_BYTES if mode is Mode.DRAW else 0)
+    least = ENTRY_BYTES + (0 if mode is Mode.EXPLICIT else KEY_BYTES)
     _require(0 < header.target_count * least <= header.body_bytes, Status.NS_CONFIG_COUNT)
     lists = []
     for offset, slots in (
@@ -179,11 +182,35 @@ def check_total(pieces: Sequence[tuple[int, int]], total: int) -> None:
 def parse_entry(raw: bytes, mode: Mode) -> Entry:
     """Decode the 16 bytes of a body entry."""
     lba, degree, offset, fan_out = np.frombuffer(raw, record_dtype(BodyEntry)).tolist()[0]
-    if mode is Mode.DRAW:
-        extra = KEY_BYTES
-    else:
+    extra = KEY_BYTES
+    if mode is Mode.EXPLICIT:
         extra = POSITION_BYTES * fan_out if degree else 0
     return Entry(lba, degree, offset, fan_out, extra)
+
+
+def distinct_counts(entry: Entry, extra: bytes) -> dict[str, int]:
+    """What the cost of drawing one list without replacement depends on.
+
+    ``list`` is a list of which not all is taken, ``draw`` its draws of new positions, ``again``
+    those of positions that were there already, ``compare`` comparisons of two positions; ``whole``
+    and ``position`` are a list of which all is taken, and its ids.
+    """
+    drawn = entry.degree > entry.fan_out
+    counts = {
+        "list": int(drawn),
+        "draw": 0,
+        "compare": 0,
+        "again": 0,
+        "whole": int(0 < entry.degree <= entry.fan_out),
+        "position": 0 if drawn else entry.degree,
+    }
+    if drawn and entry.fan_out <= MAX_DISTINCT:
+        key = int.from_bytes(extra, "little")
+        compared, repeated = comparisons([key], [entry.degree], entry.fan_out)
+        counts["draw"] = entry.fan_out - int(repeated[0])
+        counts["again"] = int(repeated[0])
+        counts["compare"] = int(compared[0])
+    return counts
 
 
 def target_of(
@@ -202,9 +229,15 @@ def target_of(
         return Target(list_byte, ())
     end = list_byte + entry.degree * config.id_bytes
     _require(end <= namespace_blocks * lba_bytes, Status.LBA_OUT_OF_RANGE)
-    if config.mode is Mode.DRAW:
-        taken = positions(int.from_bytes(extra, "little"), entry.degree, entry.fan_out)
-    else:
+    if config.mode is Mode.EXPLICIT:
         taken = np.frombuffer(extra, "<u4")
         _require(bool((taken < entry.degree).all()), Status.NS_CONFIG_COUNT)
+        return Target(list_byte, tuple(taken.tolist()))
+    sampling = Sampling.REPLACEMENT
+    if config.mode is Mode.DRAW_DISTINCT:
+        sampling = Sampling.DISTINCT
+        fits = entry.degree <= entry.fan_out or entry.fan_out <= MAX_DISTINCT
+        _require(fits, Status.NS_CONFIG_COUNT)
+    key = int.from_bytes(extra, "little")
+    taken = taken_positions(sampling, key, entry.degree, entry.fan_out)
     return Target(list_byte, tuple(taken.tolist()))

@@ -4,7 +4,7 @@ Each function runs one routine once on seeded random data, checks everything it 
 and gives back the counts. A difference is a :class:`~firmware_model.mismatch.ModelMismatch`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -14,16 +14,21 @@ from firmware_model.nvme_controller import classify
 from firmware_model.translation import grouping_counts, pieces_of_list
 from rtl.contract.codec import pack, unpack
 from rtl.contract.mixer import positions
-from rtl.contract.ns_config import BodyEntry
+from rtl.contract.ns_config import MAX_DISTINCT, BodyEntry
 from rtl.contract.nvme import SAMPLING_BIT, Opcode, Status, SubmissionEntry
 
 __all__ = [
     "BLOCKS",
+    "ID_LOG2",
+    "LBA_LOG2",
+    "ONES",
     "body_case",
     "body_run",
+    "check_body",
     "gather_case",
     "group_counts",
     "group_run",
+    "pieces_of",
     "sqe_case",
     "sqe_run",
     "turns",
@@ -82,6 +87,7 @@ def body_run(
 
     The subgraph's memory is full of ones before.
     """
+    chosen = ("table:chosen",) if function == "body_draw_distinct" else ()
     return program.run(
         function,
         "page_buffer:body",
@@ -89,7 +95,9 @@ def body_run(
         "table:format",
         "table:out",
         "page_buffer:subgraph",
+        *chosen,
         objects={
+            **dict.fromkeys(chosen, bytes(4 * MAX_DISTINCT)),
             "page_buffer:body": body,
             "table:format": words(LBA_LOG2, PAGE_LOG2, PAIR_LOG2, id_log2, BLOCKS),
             "table:out": bytes(16 * pieces),
@@ -115,19 +123,29 @@ def body_case(program: ArmProgram, function: str, target: int, fan_out: int) -> 
             taken = generator.integers(0, degree, fan_out)
             body += words(*taken)
         result += 4
-        pages = pieces_of_list(
-            (lba << LBA_LOG2) + offset, taken, 1 << ID_LOG2, result, 1 << PAGE_LOG2
-        )
-        expected += [(at, page, start) for page in pages for start, _, at in pages[page]]
+        expected += pieces_of((lba << LBA_LOG2) + offset, taken, result)
         result += 8 * fan_out
         subgraph += words(fan_out) + words(ONES, 0) * fan_out
     run = body_run(program, function, body, target, len(expected) + 1)
+    check_body(run, function, expected, subgraph)
+    return run
+
+
+def pieces_of(list_byte: int, taken: Iterable[int], result: int) -> list[tuple[int, int, int]]:
+    """Place in the result, page and start of each id of a list."""
+    pages = pieces_of_list(list_byte, taken, 1 << ID_LOG2, result, 1 << PAGE_LOG2)
+    return [(at, page, start) for page in pages for start, _, at in pages[page]]
+
+
+def check_body(
+    run: Run, function: str, expected: list[tuple[int, int, int]], subgraph: bytes
+) -> None:
+    """Compare what a routine made of a body, with room for one piece more."""
     equal(f"status of {function}", run.value, int(Status.SUCCESS))
     written = b"".join(words(page, start, 2, at) for at, page, start in sorted(expected))
     equal(f"pieces of {function}", run.memory["table:out"], written + bytes(16))
     room = subgraph + b"\xff" * 8
     equal(f"subgraph of {function}", run.memory["page_buffer:subgraph"], room)
-    return run
 
 
 def turns(piece: int, page: int) -> list[int]:

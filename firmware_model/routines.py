@@ -6,6 +6,7 @@ from itertools import product
 
 from firmware_model.arm_machine import ArmProgram, Run
 from firmware_model.buffer_cases import buffer_rows
+from firmware_model.distinct_cases import DISTINCT_COUNTS, distinct_case, distinct_total
 from firmware_model.fits import Rows
 from firmware_model.flash_cases import flash_rows, translate_rows
 from firmware_model.header_cases import header_rows
@@ -55,6 +56,25 @@ def _grid(
     return rows
 
 
+_DISTINCT = _grid(
+    distinct_case,
+    {
+        "target": (1, 2, 3, 8),
+        "fan_out": (1, 2, 5, 10, 25),
+        "degree": (0, 1, 4, 6, 11, 26, 1 << 19),
+    },
+    {
+        "target": lambda target, fan_out, degree: target,
+        **{
+            name: lambda target, fan_out, degree, name=name: distinct_total(
+                target, fan_out, degree
+            )[name]
+            for name in DISTINCT_COUNTS
+        },
+    },
+)
+
+
 def _body_rows(program: ArmProgram) -> dict[str, Rows]:
     rows = {}
     for routine, count in (("body_parse", "position"), ("body_draw", "draw")):
@@ -69,6 +89,7 @@ def _body_rows(program: ArmProgram) -> dict[str, Rows]:
                 count: lambda target, fan_out: target * fan_out,
             },
         )(program)
+    rows["body_draw_distinct"] = _DISTINCT(program)
     return rows
 
 

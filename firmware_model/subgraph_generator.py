@@ -15,6 +15,7 @@ from firmware_model.ns_config import (
     NsConfig,
     Refusal,
     Target,
+    distinct_counts,
     parse_entry,
     target_of,
 )
@@ -118,7 +119,7 @@ class SubgraphGenerator:
             raw, cause = yield from stream.take(ENTRY_BYTES, cause)
             entry = parse_entry(raw, config.mode)
             extra, cause = yield from stream.take(entry.extra_bytes, cause)
-            cause = yield from self._parse_step(entry, config.mode, cause, request)
+            cause = yield from self._parse_step(entry, extra, config.mode, cause, request)
             try:
                 target = target_of(
                     entry,
@@ -136,18 +137,18 @@ class SubgraphGenerator:
         return cause
 
     def _parse_step(
-        self, entry: Entry, mode: Mode, cause: Cause, request: int
+        self, entry: Entry, extra: bytes, mode: Mode, cause: Cause, request: int
     ) -> Generator[Any, Any, Cause]:
-        routine, count = ("body_draw", "draw") if mode is Mode.DRAW else ("body_parse", "position")
         taken = entry.fan_out if entry.degree else 0
+        counts = {"list": int(taken > 0)}
+        if mode is Mode.DRAW_DISTINCT:
+            routine, counts = "body_draw_distinct", distinct_counts(entry, extra)
+        elif mode is Mode.DRAW:
+            routine, counts["draw"] = "body_draw", taken
+        else:
+            routine, counts["position"] = "body_parse", taken
         return self._cores.run(
-            Task.ISP_CONTROL,
-            routine,
-            cause,
-            request=request,
-            target=1,
-            list=int(taken > 0),
-            **{count: taken},
+            Task.ISP_CONTROL, routine, cause, request=request, target=1, **counts
         )
 
     def _start(

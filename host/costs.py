@@ -28,7 +28,9 @@ class HostCosts:
     key_ps: int
     """Derive the key of one list."""
     draw_ps: int
-    """Draw one position and store it."""
+    """Draw one position and store it; one of a list that is taken whole costs the same."""
+    compare_ps: int
+    """Compare a drawn position with an earlier one, where none may come twice."""
     build_target_ps: int
     """Look up one target's row pointers and write its body entry or descriptor."""
     map_block_ps: int

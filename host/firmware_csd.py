@@ -18,6 +18,7 @@ from host.trace import MiniBatch
 from rtl.contract.kernel import Cause, latest
 from rtl.contract.ns_config import Mode
 from rtl.contract.nvme import SAMPLING_BIT, Opcode
+from rtl.contract.sampling import Sampling
 
 __all__ = ["FirmwareCsdHost", "FirmwareCsdParameters"]
 
@@ -75,13 +76,14 @@ class FirmwareCsdHost:
         group = self.parameters.targets_per_command
         bounds = np.append(np.arange(0, roots, group), roots)
         frontier: npt.NDArray[Any] = batch.targets
+        roots_of = np.arange(roots, dtype=np.uint32)
         hops = []
         for hop in range(len(batch.fan_outs)):
-            plan = plan_hop(self.graph, batch, hop, frontier)
+            plan = plan_hop(self.graph, batch, hop, frontier, roots_of)
             result, cause = yield from self._hop(plan, bounds, cause, batch.request)
             hops.append(result)
             bounds = group_bounds(bounds, result.counts)
-            frontier = result.ids
+            frontier, roots_of = result.ids, np.repeat(roots_of, result.counts)
         return Subgraph(batch.targets, tuple(hops)), cause
 
     def _hop(
@@ -107,10 +109,10 @@ class FirmwareCsdHost:
     ) -> Generator[Any, Any, tuple[NsConfig, Any, Cause]]:
         cpu, parameters = self.driver.cpu, self.parameters
         drawn = len(part) * cpu.costs.key_ps
-        mode = Mode.DRAW
+        mode = Mode.DRAW_DISTINCT if part.sampling == Sampling.DISTINCT else Mode.DRAW
         if parameters.positions == "host":
             mode = Mode.EXPLICIT
-            drawn += part.samples * cpu.costs.draw_ps
+            drawn += part.samples * cpu.costs.draw_ps + part.comparisons * cpu.costs.compare_ps
         cause = yield from cpu.work("draw", drawn, cause, request=request)
         cause = yield from cpu.work(
             "build", len(part) * cpu.costs.build_target_ps, cause, request=request

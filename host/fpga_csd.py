@@ -18,9 +18,10 @@ from host.subgraph import HopResult, Subgraph
 from host.trace import MiniBatch
 from host.window import BlockRead, Round, WindowLayout, rounds
 from rtl.contract.codec import record_dtype
-from rtl.contract.gather import MAX_FAN_OUT, GatherMode, GatherStatus, ResultHeader
+from rtl.contract.gather import MAX_DISTINCT, MAX_FAN_OUT, GatherStatus, ResultHeader
 from rtl.contract.kernel import Cause, FpgaPort, Kernel, latest
 from rtl.contract.nvme import Opcode
+from rtl.contract.sampling import Sampling
 
 __all__ = ["FpgaCsdHost", "FpgaCsdParameters", "decode_launch"]
 
@@ -51,6 +52,8 @@ class FpgaCsdParameters:
     """Room for the results of one launch on the card."""
     max_fan_out: int = MAX_FAN_OUT
     """Largest fan-out that the gather unit was built for."""
+    max_distinct: int = MAX_DISTINCT
+    """Largest fan-out for which it draws without replacement."""
 
     def __post_init__(self) -> None:
         if self.positions not in MODES:
@@ -64,12 +67,20 @@ class FpgaCsdParameters:
             )
         if self.result_bytes < 16:
             raise ValueError(f"result_bytes must be at least 16, not {self.result_bytes!r}")
-        if self.max_fan_out < 1:
-            raise ValueError(f"max_fan_out must be at least 1, not {self.max_fan_out!r}")
+        for name in ("max_fan_out", "max_distinct"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)!r}")
 
     @property
-    def mode(self) -> GatherMode:
-        return GatherMode.EXPLICIT if self.positions == "host" else GatherMode.DRAW
+    def explicit(self) -> bool:
+        """Whether the host draws."""
+        return self.positions == "host"
+
+    def fan_out_limit(self, sampling: Sampling) -> int:
+        """Largest fan-out that can be sampled so."""
+        if self.explicit or sampling != Sampling.DISTINCT:
+            return self.max_fan_out
+        return min(self.max_fan_out, self.max_distinct)
 
 
 class FpgaCsdHost:
@@ -117,7 +128,7 @@ class FpgaCsdHost:
         ResultError
             If the bytes that arrived are not a result of what was asked for.
         """
-        limit = self.parameters.max_fan_out
+        limit = self.parameters.fan_out_limit(batch.sampling)
         for hop, fan_out in enumerate(batch.fan_outs):
             if fan_out > limit:
                 raise TraceError(
@@ -125,26 +136,28 @@ class FpgaCsdHost:
                     f"gather unit, not {fan_out}"
                 )
         frontier: npt.NDArray[Any] = batch.targets
+        roots = np.arange(len(frontier), dtype=np.uint32)
         hops = []
         for hop in range(len(batch.fan_outs)):
-            plan = plan_hop(self.graph, batch, hop, frontier)
+            plan = plan_hop(self.graph, batch, hop, frontier, roots)
             result, cause = yield from self._hop(plan, cause, batch.request)
             hops.append(result)
-            frontier = result.ids
+            frontier, roots = result.ids, np.repeat(roots, result.counts)
         return Subgraph(batch.targets, tuple(hops)), cause
 
     def _hop(
         self, plan: HopPlan, cause: Cause, request: int
     ) -> Generator[Any, Any, tuple[HopResult, Cause]]:
         cpu, parameters = self.driver.cpu, self.parameters
-        explicit = parameters.mode == GatherMode.EXPLICIT
-        drawn = len(plan) * cpu.costs.key_ps + explicit * plan.samples * cpu.costs.draw_ps
+        drawn = len(plan) * cpu.costs.key_ps
+        if parameters.explicit:
+            drawn += plan.samples * cpu.costs.draw_ps + plan.comparisons * cpu.costs.compare_ps
         cause = yield from cpu.work("draw", drawn, cause, request=request)
         counts = [np.empty(0, dtype=np.uint32)]
         ids = [np.empty(0, dtype=np.uint64)]
         for part in rounds(
             plan,
-            parameters.mode,
+            parameters.explicit,
             parameters.placement,
             self.layout,
             unique=parameters.unique_reads,
@@ -164,8 +177,7 @@ class FpgaCsdHost:
     ) -> Generator[Any, Any, Cause]:
         """Read all blocks of a round into the window; several are in flight."""
         cpu = self.driver.cpu
-        explicit = self.parameters.mode == GatherMode.EXPLICIT
-        mapped = slots.samples if explicit else len(slots)
+        mapped = slots.samples if self.parameters.explicit else len(slots)
         map_ps = mapped * cpu.costs.map_block_ps
         cause = yield from cpu.work("map", map_ps, cause, request=request)
         events = []

@@ -29,6 +29,7 @@ from rtl.contract.ns_config import (
 __all__ = ["NsConfig", "Placement", "encode_body", "result_size"]
 
 SLOT_BYTES = byte_size(Segment)
+POSITION_BYTES = 4
 CRC_OFFSET = record_dtype(Header).fields["crc"][1]
 
 
@@ -58,7 +59,8 @@ class Placement:
 def encode_body(plan: HopPlan, mode: Mode, placement: Placement) -> bytes:
     """One body entry a slot, each followed by its positions or its key.
 
-    Empty lists have no positions, and keep their key.
+    Empty lists have no positions, and keep their key. With explicit positions a list that yields
+    fewer ids than the fan-out has their number as its fan-out.
     """
     head = byte_size(BodyEntry)
     tail = plan.fan_out if mode == Mode.EXPLICIT else 1
@@ -69,13 +71,13 @@ def encode_body(plan: HopPlan, mode: Mode, placement: Placement) -> bytes:
     rows["entry"]["offset"] = place % placement.lba_bytes
     rows["entry"]["degree"] = plan.degrees
     rows["entry"]["fan_out"] = plan.fan_out
-    if mode == Mode.DRAW:
+    if mode != Mode.EXPLICIT:
         rows["tail"][:, 0] = plan.keys
         return rows.tobytes()
+    rows["entry"]["fan_out"] = np.where(plan.degrees > 0, plan.counts, plan.fan_out)
     rows["tail"] = plan.positions()
     raw = rows.view(np.uint8).reshape(len(plan), record.itemsize)
-    keep = np.ones(raw.shape, dtype=bool)
-    keep[plan.degrees == 0, head:] = False
+    keep = np.arange(record.itemsize) < head + POSITION_BYTES * plan.counts[:, None]
     return raw[keep].tobytes()
 
 

@@ -9,7 +9,8 @@ from host.errors import ResultError
 from host.graph import Graph
 from host.subgraph import HopResult
 from host.trace import MiniBatch
-from rtl.contract.mixer import list_keys, position_table
+from rtl.contract.mixer import list_keys
+from rtl.contract.sampling import Sampling, comparisons, taken, taken_table, walk_key
 
 __all__ = ["MODES", "HopPlan", "check_result", "group_bounds", "plan_hop"]
 
@@ -32,7 +33,9 @@ class HopPlan:
     degrees : int64[n]
         Its length in ids.
     keys : uint32[n]
-        Its mixer key.
+        Its mixer key, for a walk that of its step.
+    sampling
+        How neighbours are chosen.
     """
 
     fan_out: int
@@ -40,45 +43,72 @@ class HopPlan:
     starts: npt.NDArray[np.int64]
     degrees: npt.NDArray[np.int64]
     keys: npt.NDArray[np.uint32]
+    sampling: Sampling = Sampling.REPLACEMENT
 
     def __len__(self) -> int:
         return len(self.nodes)
 
     @property
     def counts(self) -> npt.NDArray[np.uint32]:
-        """Ids that each slot will yield: the fan-out, or none where the list is empty."""
-        return np.where(self.degrees > 0, self.fan_out, 0).astype(np.uint32)
+        """Ids that each slot will yield: none where the list is empty."""
+        return taken(self.sampling, self.degrees, self.fan_out).astype(np.uint32)
 
     @property
     def samples(self) -> int:
         """Ids that all slots will yield."""
-        return int(np.count_nonzero(self.degrees)) * self.fan_out
+        return int(self.counts.sum())
+
+    @property
+    def comparisons(self) -> int:
+        """Comparisons of two positions that drawing all of them takes."""
+        if self.sampling != Sampling.DISTINCT:
+            return 0
+        return int(comparisons(self.keys, self.degrees, self.fan_out)[0].sum())
 
     def positions(self) -> npt.NDArray[np.uint32]:
-        """Positions within each list: ``uint32[n, fan_out]``; rows of empty lists mean nothing."""
-        return position_table(self.keys, self.degrees, self.fan_out)
+        """Positions within each list: ``uint32[n, fan_out]``, the first ``counts`` of each row."""
+        return taken_table(self.sampling, self.keys, self.degrees, self.fan_out)
 
     def part(self, first: int, end: int) -> "HopPlan":
         """Slots ``first`` to ``end`` - 1."""
         cut = slice(first, end)
         return HopPlan(
-            self.fan_out, self.nodes[cut], self.starts[cut], self.degrees[cut], self.keys[cut]
+            self.fan_out,
+            self.nodes[cut],
+            self.starts[cut],
+            self.degrees[cut],
+            self.keys[cut],
+            self.sampling,
         )
 
 
 def plan_hop(
-    graph: Graph, batch: MiniBatch, hop: int, frontier: npt.NDArray[np.unsignedinteger]
+    graph: Graph,
+    batch: MiniBatch,
+    hop: int,
+    frontier: npt.NDArray[np.unsignedinteger],
+    roots: npt.NDArray[np.unsignedinteger] | None = None,
 ) -> HopPlan:
-    """Plan hop ``hop`` (from 0) for the nodes of ``frontier``; slots count over all of it."""
+    """Plan hop ``hop`` (from 0) for the nodes of ``frontier``; slots count over all of it.
+
+    ``roots`` has the slot of the root target that each of them descends from, which are the slots
+    themselves in the first hop; only walks need it.
+    """
     nodes = frontier.astype(np.uint32)
     slots = np.arange(len(nodes), dtype=np.uint32)
     starts = graph.indptr[nodes]
+    if batch.sampling == Sampling.WALK:
+        of = slots if roots is None else roots
+        keys = walk_key(list_keys(batch.seed, batch.index, 0, of), hop)
+    else:
+        keys = list_keys(batch.seed, batch.index, hop, slots)
     return HopPlan(
         batch.fan_outs[hop],
         nodes,
         starts,
         graph.indptr[nodes.astype(np.int64) + 1] - starts,
-        list_keys(batch.seed, batch.index, hop, slots),
+        keys,
+        batch.sampling,
     )
 
 

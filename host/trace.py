@@ -15,6 +15,7 @@ from host.errors import TraceError
 from host.files import read_json
 from host.graph import Graph
 from rtl.contract.mixer import list_keys
+from rtl.contract.sampling import Sampling
 
 __all__ = ["TARGETS_HOP", "MiniBatch", "Trace", "draw_targets"]
 
@@ -42,6 +43,8 @@ class MiniBatch:
         64-bit seed of all draws.
     worker
         Who prepares it.
+    sampling
+        How neighbours are chosen. A walk has a hop of fan-out 1 for each of its steps.
     """
 
     index: int
@@ -49,6 +52,7 @@ class MiniBatch:
     fan_outs: tuple[int, ...]
     seed: int
     worker: int = 0
+    sampling: Sampling = Sampling.REPLACEMENT
 
     @property
     def request(self) -> int:
@@ -90,6 +94,10 @@ class Trace:
                     raise TraceError(
                         f"{where}.fan_outs[{hop}] must be 1 to {MAX_FAN_OUT}, not {fan_out}"
                     )
+                if batch.sampling == Sampling.WALK and fan_out != 1:
+                    raise TraceError(
+                        f"{where}.fan_outs[{hop}] must be 1 for a random walk, not {fan_out}"
+                    )
             if not 0 <= batch.seed <= MAX_SEED or not 0 <= batch.worker < 1 << 32:
                 raise TraceError(
                     f"{where}: seed must fit 64 bits and worker 32, "
@@ -130,6 +138,8 @@ class Trace:
             digest.update(np.array(head, dtype="<u8").tobytes())
             digest.update(batch.targets.astype("<u8").tobytes())
             digest.update(np.array(batch.fan_outs, dtype="<u8").tobytes())
+            if batch.sampling != Sampling.REPLACEMENT:  # a trace that names none keeps its hash
+                digest.update(batch.sampling.encode())
         return digest.hexdigest()
 
     @classmethod
@@ -142,6 +152,7 @@ class Trace:
         targets: int,
         fan_outs: Sequence[int],
         workers: int = 1,
+        sampling: Sampling = Sampling.REPLACEMENT,
         name: str = "trace",
     ) -> "Trace":
         """Draw ``batches`` mini-batches of ``targets`` nodes each (see :func:`draw_targets`).
@@ -165,7 +176,7 @@ class Trace:
             raise TraceError(f"{name}: seed must fit 64 bits, not {seed}")
         drawn = draw_targets(graph.nodes, seed, batches, targets)
         made = tuple(
-            MiniBatch(index, chosen, tuple(fan_outs), seed, index % workers)
+            MiniBatch(index, chosen, tuple(fan_outs), seed, index % workers, sampling)
             for index, chosen in enumerate(drawn)
         )
         return cls(graph.sha256, made, name)
@@ -189,6 +200,7 @@ class Trace:
                     "worker": batch.worker,
                     "seed": batch.seed,
                     "fan_outs": list(batch.fan_outs),
+                    "sampling": batch.sampling.value,
                     "targets": batch.targets.tolist(),
                 }
                 for batch in self.batches
@@ -201,7 +213,7 @@ class Trace:
 
     @classmethod
     def load(cls, path: Path, *, name: str | None = None) -> "Trace":
-        """Read a trace written by :meth:`save`.
+        """Read a trace written by :meth:`save`. Batches that name no sampling are with replacement.
 
         Raises
         ------
@@ -260,4 +272,14 @@ def _batch(item: Any, where: str) -> MiniBatch:
         if type(value) is not int:
             raise TraceError(f"{where}.fan_outs[{place}] must be an int, not {value!r:.60}")
     index, worker, seed = (_member(item, key, int, where) for key in ("index", "worker", "seed"))
-    return MiniBatch(index, np.array(targets, dtype=np.uint32), tuple(fan_outs), seed, worker)
+    name = item.get("sampling", Sampling.REPLACEMENT.value)
+    if name not in list(Sampling):
+        raise TraceError(f"{where}.sampling must be {' or '.join(Sampling)}, not {name!r:.60}")
+    return MiniBatch(
+        index,
+        np.array(targets, dtype=np.uint32),
+        tuple(fan_outs),
+        seed,
+        worker,
+        Sampling(name),
+    )

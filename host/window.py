@@ -11,6 +11,7 @@ from host.ns_config import Placement
 from host.sampler import HopPlan
 from rtl.contract.codec import byte_size, record_dtype
 from rtl.contract.gather import DESCRIPTOR_MAGIC, GatherDescriptor, GatherMode, ResultHeader
+from rtl.contract.sampling import Sampling
 
 __all__ = ["BlockRead", "Round", "WindowLayout", "rounds"]
 
@@ -92,7 +93,7 @@ class _Open:
 
 def rounds(
     plan: HopPlan,
-    mode: GatherMode,
+    explicit: bool,
     placement: Placement,
     layout: WindowLayout,
     *,
@@ -102,7 +103,7 @@ def rounds(
 ) -> Iterator[Round]:
     """Cut a hop into rounds, in slot order, each as large as the window and the result allow.
 
-    With explicit positions the blocks that hold a sampled id are read one by one, and positions
+    With ``explicit`` positions the blocks that hold a sampled id are read one by one, and positions
     count from the start of the data area; drawn by the device, whole lists are read, in commands
     of at most ``max_blocks``. ``unique``: what several slots of a round need is read once.
 
@@ -111,7 +112,7 @@ def rounds(
     FpgaError
         If a single slot does not fit the window or the result.
     """
-    filler = _Explicit if mode == GatherMode.EXPLICIT else _Drawn
+    filler = _Explicit if explicit else _Drawn
     fill = filler(plan, placement, layout, unique, max_blocks)
     current = _Open(0)
     for slot in range(len(plan)):
@@ -140,7 +141,7 @@ def _add(
     result_bytes: int,
 ) -> bool:
     """Take a slot into the round if all that it needs fits."""
-    result = HEADER_BYTES + (8 * plan.fan_out if plan.degrees[slot] else 0)
+    result = HEADER_BYTES + 8 * fill.counts[slot]
     if current.result_bytes + result > result_bytes:
         return False
     if (slot + 1 - current.round.first) * DESCRIPTOR_BYTES > layout.area_bytes:
@@ -162,6 +163,7 @@ class _Filler:
         max_blocks: int,
     ) -> None:
         self.plan = plan
+        self.counts = plan.counts.tolist()
         self.placement = placement
         self.layout = layout
         self.unique = unique
@@ -174,7 +176,8 @@ class _Filler:
         rows["magic"] = DESCRIPTOR_MAGIC
         rows["mode"] = int(mode)
         rows["id_log2"] = self.placement.id_bytes.bit_length() - 1
-        rows["fan_out"] = part.fan_out
+        explicit = mode == GatherMode.EXPLICIT
+        rows["fan_out"] = np.where(explicit & (part.degrees > 0), part.counts, part.fan_out)
         rows["list_address"], rows["degree"] = zip(*current.lists, strict=True)
         rows["key"] = part.keys
         return rows
@@ -190,16 +193,19 @@ class _Explicit(_Filler):
         self._offsets = (place % self.placement.lba_bytes).tolist()
 
     def needs(self, slot: int) -> str:
-        return f"{len(set(self._blocks[slot]))} blocks and {self.plan.fan_out} positions"
+        count = self.counts[slot]
+        return f"{len(set(self._blocks[slot][:count]))} blocks and {count} positions"
 
     def add(self, current: _Open, slot: int) -> bool:
-        if not self.plan.degrees[slot]:
+        count = self.counts[slot]
+        if not count:
             current.lists.append((0, 0))
             return True
         size = self.placement.lba_bytes
         used, reads, places = current.used, [], []
         fresh: dict[int, int] = {}
-        for block, offset in zip(self._blocks[slot], self._offsets[slot], strict=True):
+        where_ids = zip(self._blocks[slot][:count], self._offsets[slot][:count], strict=True)
+        for block, offset in where_ids:
             where = fresh.get(block, current.placed.get(block)) if self.unique else None
             if where is None:
                 where = fresh[block] = used
@@ -218,7 +224,7 @@ class _Explicit(_Filler):
 
     def close(self, current: _Open) -> Round:
         rows = self.descriptors(current, GatherMode.EXPLICIT)
-        taken = np.where(rows["degree"] > 0, self.plan.fan_out, 0)
+        taken = np.where(rows["degree"] > 0, rows["fan_out"], 0).astype(np.int64)
         before = np.cumsum(taken) - taken
         rows["positions_address"] = self.layout.position_base + 4 * before
         rows["key"] = 0
@@ -263,5 +269,7 @@ class _Drawn(_Filler):
         return True
 
     def close(self, current: _Open) -> Round:
-        current.round.descriptors = self.descriptors(current, GatherMode.DRAW).tobytes()
+        distinct = self.plan.sampling == Sampling.DISTINCT
+        mode = GatherMode.DRAW_DISTINCT if distinct else GatherMode.DRAW
+        current.round.descriptors = self.descriptors(current, mode).tobytes()
         return current.round

@@ -39,6 +39,7 @@ from rtl.contract.ns_config import (
 )
 from rtl.contract.nvme import SAMPLING_BIT, Opcode
 from rtl.contract.page import PageLayout
+from rtl.contract.sampling import distinct_positions
 from rtl.contract.striping import Striping
 from tests.fakes import FakeDevicePort, FakeFlash, FakeHost, FakeMemory
 
@@ -200,6 +201,8 @@ class Bench:
         degree = int(self.indptr[node + 1] - self.indptr[node])
         if mode is Mode.DRAW:
             return degree, positions(key, degree, fan_out)
+        if mode is Mode.DRAW_DISTINCT:
+            return degree, distinct_positions(key, degree, fan_out)
         generator = np.random.default_rng(key)
         return degree, generator.integers(0, degree, fan_out) if degree else np.empty(0, int)
 
@@ -211,7 +214,7 @@ class Bench:
             degree, taken = self.taken(mode, node, fan_out, key)
             lba, offset = self.place(node)
             body += pack(BodyEntry, lba=lba, degree=degree, offset=offset, fan_out=fan_out)
-            if mode is Mode.DRAW:
+            if mode is not Mode.EXPLICIT:
                 body += key.to_bytes(4, "little")
             elif degree:
                 body += np.asarray(taken).astype("<u4").tobytes()

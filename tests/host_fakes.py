@@ -14,6 +14,10 @@ import simpy
 from rtl.contract.kernel import P2P_BASE
 from rtl.contract.mixer import positions
 from rtl.contract.nvme import Opcode, Status, SubmissionEntry
+from rtl.contract.sampling import distinct_positions
+
+DRAWS = {1: positions, 2: distinct_positions}
+"""By the mode of an NS_config or descriptor: positions of a list that the device draws."""
 
 
 class FakeMemory:
@@ -191,10 +195,10 @@ class FakeSsd:
         for _ in range(targets):
             lba, degree, offset, fan_out = struct.unpack_from("<QIHH", body, place)
             place += 16
-            if mode == 1:
+            if mode in DRAWS:
                 key = int.from_bytes(body[place : place + 4], "little")
                 place += 4
-                taken = positions(key, degree, fan_out).tolist()
+                taken = DRAWS[mode](key, degree, fan_out).tolist()
             else:
                 taken = struct.unpack_from(f"<{fan_out if degree else 0}I", body, place)
                 place += 4 * len(taken)
@@ -278,7 +282,7 @@ class FakeCard:
             assert place % 4 == 0
             taken = struct.unpack_from(f"<{fan_out}I", self.window, place)
         else:
-            taken = positions(key, degree, fan_out).tolist()
+            taken = DRAWS[mode](key, degree, fan_out).tolist()
         ids = []
         for position in taken:
             assert position < degree

@@ -4,6 +4,7 @@ import numpy as np
 
 from host.graph import Graph
 from host.trace import Trace
+from rtl.contract.sampling import Sampling
 
 MASK = 0xFFFF_FFFF
 
@@ -18,8 +19,15 @@ def random_graph(nodes=300, seed=1, hub=2_000):
     return Graph(indptr, indices)
 
 
-def make_trace(graph, fan_outs=(4, 3), batches=2, targets=24, seed=77):
-    return Trace.generate(graph, seed=seed, batches=batches, targets=targets, fan_outs=fan_outs)
+def make_trace(graph, fan_outs=(4, 3), batches=2, targets=24, seed=77, sampling="with-replacement"):
+    return Trace.generate(
+        graph,
+        seed=seed,
+        batches=batches,
+        targets=targets,
+        fan_outs=fan_outs,
+        sampling=Sampling(sampling),
+    )
 
 
 def lowbias32(word):
@@ -35,20 +43,36 @@ def slow_sample(graph, batch):
 
     Returns per hop a list with the ids of each slot.
     """
-    frontier = batch.targets.tolist()
+    frontier = [(node, root) for root, node in enumerate(batch.targets.tolist())]
+    walks = batch.sampling == "random-walk"
     hops = []
     for hop, fan_out in enumerate(batch.fan_outs):
-        slots = []
-        for slot, node in enumerate(frontier):
+        slots, after = [], []
+        for slot, (node, root) in enumerate(frontier):
             key = 0
-            for word in (batch.seed & MASK, batch.seed >> 32, batch.index, hop, slot):
+            place = (0, root) if walks else (hop, slot)
+            for word in (batch.seed & MASK, batch.seed >> 32, batch.index, *place):
                 key = lowbias32((key + 0x9E3779B9 & MASK) ^ word)
             begin, end = int(graph.indptr[node]), int(graph.indptr[node + 1])
-            ids = []
-            for draw in range(fan_out if end > begin else 0):
-                word = lowbias32(key + 0x9E3779B9 * (draw + 1) & MASK)
-                ids.append(int(graph.indices[begin + (word * (end - begin) >> 32)]))
-            slots.append(ids)
+            taken = slow_places(batch.sampling, key, end - begin, fan_out, hop if walks else 0)
+            slots.append([int(graph.indices[begin + place]) for place in taken])
+            after += [(one, root) for one in slots[-1]]
         hops.append(slots)
-        frontier = [node for ids in slots for node in ids]
+        frontier = after
     return hops
+
+
+def slow_places(sampling, key, degree, fan_out, first_draw=0):
+    """Positions of one list, by the words of the rules."""
+    if sampling == "without-replacement" and degree <= fan_out:
+        return list(range(degree))
+    places = []
+    for i in range(fan_out if degree else 0):
+        word = lowbias32(key + 0x9E3779B9 * (first_draw + i + 1) & MASK)
+        if sampling == "without-replacement":
+            last = degree - fan_out + i
+            place = word * (last + 1) // 2**32
+            places.append(place if place not in places else last)
+        else:
+            places.append(word * degree // 2**32)
+    return places

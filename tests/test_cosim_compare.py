@@ -162,6 +162,31 @@ def test_a_fan_out_beyond_the_gather_unit_is_fine_without_one(refusal):
         refusal(["firmware-csd"], run__trace=FAN_OUTS)
 
 
+@pytest.mark.parametrize(
+    ("kind", "positions", "fan_out", "rule"),
+    [
+        ("fpga-csd", "device", 65, "at most 64, the gather unit's largest without replacement"),
+        ("fpga-csd", "device", 64, None),
+        ("fpga-csd", "host", 256, None),
+        ("fpga-csd", "host", 257, "at most 256, the gather unit's largest"),
+        ("firmware-csd", "device", 257, "at most 256, the firmware's largest without replacement"),
+        ("firmware-csd", "device", 256, None),
+        ("firmware-csd", "host", 257, None),
+    ],
+)
+def test_fan_outs_without_replacement_have_limits_of_their_own(
+    refusal, kind, positions, fan_out, rule
+):
+    trace = {"batches": 1, "targets": 2, "fan_outs": [2, fan_out], "seed": 1}
+    trace["sampling"] = "without-replacement"
+    changes = {"run__trace": trace, "systems": [{"kind": kind, "positions": positions}]}
+    if rule is None:
+        with pytest.raises(Built):
+            refusal(**changes)
+    else:
+        assert refusal(**changes).endswith(f"run.trace.fan_outs[1] must be {rule}, not {fan_out}")
+
+
 def test_a_fan_out_of_a_trace_file_is_refused(refusal, write, tmp_path):
     inputs = load_inputs(load_config(write()))
     trace = Trace.generate(inputs.graph, seed=1, batches=2, targets=3, fan_outs=(2, 257))

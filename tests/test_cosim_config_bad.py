@@ -120,6 +120,29 @@ BAD = [
     (("[3, 2]", "[3, 0]"), "c.yaml:15: run.trace.fan_outs[1] must be at least 1, not 0"),
     (("[3, 2]", "[]"), "c.yaml:15: run.trace.fan_outs must have at least 1 items, not a list of 0"),
     (("[3, 2]", "3"), "c.yaml:15: run.trace.fan_outs must be a list, not 3"),
+    (
+        ("seed: 7", "seed: 7\n    sampling: all"),
+        (
+            "c.yaml:17: run.trace.sampling must be 'with-replacement', 'without-replacement' or "
+            "'random-walk', not 'all'"
+        ),
+    ),
+    (
+        ("seed: 7", "seed: 7\n    sampling: random-walk"),
+        "c.yaml:12: run.trace must give walk_length, or a file",
+    ),
+    (
+        ("seed: 7", "seed: 7\n    sampling: random-walk\n    walk_length: 3"),
+        "c.yaml:12: run.trace must not give fan_outs where sampling is random-walk",
+    ),
+    (
+        ("seed: 7", "seed: 7\n    walk_length: 3"),
+        "c.yaml:12: run.trace must not give walk_length where sampling is with-replacement",
+    ),
+    (
+        ("fan_outs: [3, 2]", "sampling: random-walk\n    walk_length: 0"),
+        "c.yaml:16: run.trace.walk_length must be at least 1, not 0",
+    ),
     (("{file: g.npz}", "g.npz"), "c.yaml:11: run.graph must be a mapping of keys, not 'g.npz'"),
     (
         ("{file: g.npz}", "{file: g.npz, id_bytes: 2}"),

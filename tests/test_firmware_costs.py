@@ -239,6 +239,20 @@ def test_body_parse_refuses_as_the_model(body_program, degree, lba, offset, posi
     assert found == expected
 
 
+@pytest.mark.parametrize(
+    ("degree", "fan_out", "status"),
+    [
+        (300, 256, Status.SUCCESS),
+        (300, 257, Status.NS_CONFIG_COUNT),
+        (257, 257, Status.SUCCESS),
+    ],
+)
+def test_body_draw_distinct_has_room_for_so_many_positions(body_program, degree, fan_out, status):
+    body = pack(BodyEntry, lba=1, degree=degree, offset=0, fan_out=fan_out) + bytes(4)
+    run = body_run(body_program, "body_draw_distinct", body, 1, fan_out + 1)
+    assert run.value == status
+
+
 @pytest.mark.parametrize("function", ["body_parse", "body_draw"])
 def test_body_parse_stores_counts_and_clears_the_upper_halves_of_narrow_ids(body_program, function):
     """Two lists of three and two 32-bit ids; between them one without any."""

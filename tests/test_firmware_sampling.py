@@ -11,7 +11,7 @@ from rtl.contract.ns_config import BODY_LIST_OFFSET, RESULT_LIST_OFFSET, BodyEnt
 from rtl.contract.nvme import SAMPLING_BIT, Status
 from tests.firmware_bench import LAYOUT, PARAMETERS, Bench, random_graph
 
-MODES = [Mode.EXPLICIT, Mode.DRAW]
+MODES = list(Mode)
 
 
 def degrees(*values):
@@ -34,7 +34,9 @@ def test_result_equals_the_reference(mode, id_bytes, whole, seed):
     request = bench.request(nodes, 7, mode)
     assert bench.sample_status(request) == Status.SUCCESS
     assert bench.result(request) == request.expected
-    assert bench.device.counters.ids == 7 * sum(indptr[n + 1] > indptr[n] for n in nodes)
+    longest = 7 if mode is Mode.DRAW_DISTINCT else 1
+    yields = sum(7 * min(int(indptr[n + 1] - indptr[n]), longest) // longest for n in nodes)
+    assert bench.device.counters.ids == yields
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -105,7 +107,26 @@ def test_empty_lists_and_fan_out_of_nothing():
     assert bench.sample_status(request) == Status.SUCCESS
     assert bench.result(request) == bytes(4)
     assert bench.device.counters.flash_reads == 0
-    assert bench.device.counters.empty_targets == 7
+    assert bench.device.counters.empty_targets == 10
+
+
+@pytest.mark.parametrize(
+    ("degree", "fan_out", "status"),
+    [
+        (1000, 256, Status.SUCCESS),
+        (1000, 257, Status.NS_CONFIG_COUNT),
+        (257, 257, Status.SUCCESS),  # whole lists need no table of what was drawn
+        (258, 257, Status.NS_CONFIG_COUNT),
+        (0, 60_000, Status.SUCCESS),
+    ],
+)
+def test_fan_outs_that_cannot_be_drawn_without_replacement(degree, fan_out, status):
+    indptr = degrees(degree, 5)
+    bench = Bench(indptr, ids_of(indptr))
+    request = bench.request([0, 1], fan_out, Mode.DRAW_DISTINCT)
+    assert bench.sample_status(request) == status
+    if status == Status.SUCCESS:
+        assert bench.result(request) == request.expected
 
 
 def test_two_lists_in_one_page_merge_then_hit():
@@ -212,7 +233,7 @@ HEADER_RULES = [  # field's byte offset, value, bytes, status
     (0, 0x4643_534D, 4, Status.NS_CONFIG_MAGIC),
     (4, 2, 2, Status.NS_CONFIG_VERSION),
     (6, 4095, 2, Status.NS_CONFIG_LENGTH),
-    (12, 2, 2, Status.NS_CONFIG_MODE),
+    (12, 3, 2, Status.NS_CONFIG_MODE),
     (14, 5, 2, Status.NS_CONFIG_MODE),
     (16, 0, 4, Status.NS_CONFIG_COUNT),
     (16, 1 << 31, 4, Status.NS_CONFIG_COUNT),

@@ -22,6 +22,7 @@ from host.reference import sample
 from host.trace import Trace
 from rtl.contract.bch import BchCode
 from rtl.contract.nvme import Opcode
+from rtl.contract.sampling import Sampling
 from tests.fakes import FakeFlash
 from tests.firmware_bench import LAYOUT, PARAMETERS, PART, STRIPING
 from tests.host_scenarios import random_graph
@@ -40,6 +41,7 @@ COSTS = HostCosts(
     complete_ps=300_000,
     key_ps=10_000,
     draw_ps=5_000,
+    compare_ps=1_000,
     build_target_ps=20_000,
     map_block_ps=10_000,
     parse_target_ps=10_000,
@@ -81,9 +83,15 @@ class Setting:
 @pytest.mark.parametrize("positions", ["host", "device"])
 @pytest.mark.parametrize("id_bytes", [4, 8])
 @pytest.mark.parametrize("targets_per_command", [1024, 7])
-def test_subgraphs_equal_the_reference_over_three_hops(positions, id_bytes, targets_per_command):
+@pytest.mark.parametrize("sampling", Sampling)
+def test_subgraphs_equal_the_reference_over_three_hops(
+    positions, id_bytes, targets_per_command, sampling
+):
     setting = Setting(id_bytes=id_bytes)
-    trace = Trace.generate(setting.graph, seed=5, batches=2, targets=20, fan_outs=(4, 3, 2))
+    fan_outs = (1, 1, 1) if sampling == Sampling.WALK else (4, 3, 2)
+    trace = Trace.generate(
+        setting.graph, seed=5, batches=2, targets=20, fan_outs=fan_outs, sampling=sampling
+    )
     host = FirmwareCsdHost(
         setting.driver,
         setting.graph,

@@ -20,6 +20,7 @@ COSTS = HostCosts(
     complete_ps=300,
     key_ps=2,
     draw_ps=3,
+    compare_ps=1,
     build_target_ps=5,
     map_block_ps=7,
     parse_target_ps=11,

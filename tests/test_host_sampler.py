@@ -2,6 +2,7 @@
 
 import hashlib
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,14 +18,22 @@ from host.subgraph import (
     local_edges,
     subgraph_sha256,
 )
+from rtl.contract.sampling import Sampling
 from tests.host_scenarios import make_trace, random_graph, slow_sample
 
+MODES = [
+    *(("with-replacement", fan_outs) for fan_outs in [(5,), (4, 3), (3, 2, 4)]),
+    *(("without-replacement", fan_outs) for fan_outs in [(5,), (25, 10), (3, 2, 4)]),
+    ("random-walk", (1,)),
+    ("random-walk", (1,) * 6),
+]
 
-@pytest.mark.parametrize("fan_outs", [(5,), (4, 3), (3, 2, 4)])
+
+@pytest.mark.parametrize(("sampling", "fan_outs"), MODES)
 @pytest.mark.parametrize("seed", [0, 77, (1 << 63) + 5])
-def test_the_reference_is_the_slow_loop(fan_outs, seed):
+def test_the_reference_is_the_slow_loop(sampling, fan_outs, seed):
     graph = random_graph()
-    for batch in make_trace(graph, fan_outs, seed=seed).batches:
+    for batch in make_trace(graph, fan_outs, seed=seed, sampling=sampling).batches:
         expected = slow_sample(graph, batch)
         found = reference.sample(graph, batch)
         for hop, slots in zip(found.hops, expected, strict=True):
@@ -32,15 +41,16 @@ def test_the_reference_is_the_slow_loop(fan_outs, seed):
             assert hop.ids.tolist() == [node for ids in slots for node in ids]
 
 
-@pytest.mark.parametrize("fan_outs", [(5,), (4, 3), (3, 2, 4)])
-def test_plans_lead_to_the_reference(fan_outs):
+@pytest.mark.parametrize(("sampling", "fan_outs"), MODES)
+def test_plans_lead_to_the_reference(sampling, fan_outs):
     graph = random_graph()
-    for batch in make_trace(graph, fan_outs).batches:
-        frontier = batch.targets
+    for batch in make_trace(graph, fan_outs, sampling=sampling).batches:
+        frontier, roots = batch.targets, np.arange(len(batch.targets))
         for hop, expected in enumerate(reference.sample(graph, batch).hops):
-            plan = plan_hop(graph, batch, hop, frontier)
-            places = (plan.starts[:, None] + plan.positions())[plan.degrees > 0]
-            frontier = graph.indices[places.ravel()]
+            plan = plan_hop(graph, batch, hop, frontier, roots)
+            taken = np.arange(plan.fan_out) < plan.counts[:, None]
+            frontier = graph.indices[(plan.starts[:, None] + plan.positions())[taken]]
+            roots = np.repeat(roots, plan.counts)
             assert frontier.tolist() == expected.ids.tolist()
             assert plan.counts.tolist() == expected.counts.tolist()
             assert plan.samples == len(expected.ids)
@@ -51,6 +61,7 @@ def test_a_part_of_a_plan_keeps_the_keys_of_its_slots():
     plan = plan_hop(graph, make_trace(graph).batches[0], 0, np.arange(50, dtype=np.uint32))
     part = plan.part(10, 20)
     assert len(part) == 10
+    assert replace(plan, sampling=Sampling.DISTINCT).part(1, 2).sampling == Sampling.DISTINCT
     assert part.positions().tolist() == plan.positions()[10:20].tolist()
     assert part.counts.tolist() == plan.counts[10:20].tolist()
 

@@ -15,6 +15,7 @@ from host.firmware_csd import FirmwareCsdHost, FirmwareCsdParameters
 from host.fpga_csd import FpgaCsdHost, FpgaCsdParameters, decode_launch
 from host.graph import Graph
 from host.ns_config import Placement
+from host.sampler import plan_hop
 from host.subgraph import subgraph_sha256
 from host.trace import MiniBatch
 from host.window import WindowLayout
@@ -89,6 +90,14 @@ def fpga(**options):
     )
 
 
+SAMPLING = [
+    ("without-replacement", (6,)),
+    ("without-replacement", (25, 3)),
+    ("random-walk", (1,)),
+    ("random-walk", (1,) * 5),
+]
+
+
 def expect_reference(bench, trace):
     found = bench.run(trace)
     expected = [reference.sample(bench.graph, batch) for batch in trace.batches]
@@ -126,6 +135,18 @@ def test_fpga_csd_returns_the_reference(positions, fan_outs, in_flight):
     assert bench.ssd.most_in_flight <= in_flight
     assert in_flight > 5 or bench.ssd.most_in_flight == in_flight
     assert bench.host.reads == len(bench.ssd.entries)
+
+
+@pytest.mark.parametrize(("sampling", "fan_outs"), SAMPLING)
+@pytest.mark.parametrize("make", [firmware, fpga])
+@pytest.mark.parametrize("positions", ["host", "device"])
+def test_other_ways_to_sample_return_the_reference(sampling, fan_outs, make, positions):
+    graph = random_graph()
+    bench = Bench(graph, make(positions=positions))
+    expect_reference(bench, make_trace(graph, fan_outs, sampling=sampling))
+    distinct, draws = sampling == "without-replacement", positions == "device"
+    modes = {mode for mode, *_ in bench.ssd.configs}
+    assert modes == ({draws * (1 + distinct)} if make is firmware else set())
 
 
 @pytest.mark.parametrize("id_bytes", [4, 8])
@@ -188,6 +209,17 @@ def test_a_fan_out_beyond_the_gather_unit_is_refused_before_time_passes():
     with pytest.raises(TraceError, match=r"batches\[0\].fan_outs\[1\] must be at most 4 .*not 5"):
         bench.run(make_trace(graph, (4, 5)))
     assert bench.kernel.env.now == begin
+
+
+@pytest.mark.parametrize(("positions", "limit"), [("host", 9), ("device", 5)])
+def test_the_device_draws_without_replacement_up_to_a_fan_out_of_its_own(positions, limit):
+    graph = random_graph()
+    make = fpga(positions=positions, max_fan_out=9, max_distinct=5)
+    distinct = "without-replacement"
+    expect_reference(Bench(graph, make), make_trace(graph, (limit,), sampling=distinct))
+    expect_reference(Bench(graph, make), make_trace(graph, (9,)))
+    with pytest.raises(TraceError, match=f"must be at most {limit} .*, not {limit + 1}"):
+        Bench(graph, make).run(make_trace(graph, (limit + 1,), sampling=distinct))
 
 
 def test_blocks_are_read_once_or_every_time():
@@ -303,7 +335,7 @@ def test_short_results_and_failed_launches_are_refused():
 @pytest.mark.parametrize("name", HostCosts.__dataclass_fields__)
 def test_every_cost_moves_the_stage_that_it_belongs_to(name):
     graph = random_graph()
-    trace = make_trace(graph, (4,), batches=1)
+    trace = make_trace(graph, (4,), batches=1, sampling="without-replacement")
     make = fpga(reads_in_flight=1)
     stages = []
     for scale in (1, 2):
@@ -313,6 +345,7 @@ def test_every_cost_moves_the_stage_that_it_belongs_to(name):
         bench = Bench(graph, make, costs=costs, service=lambda entry: 50_000)
         found = bench.run(trace)[0]
         stages.append(bench.stages)
+    plan = plan_hop(graph, trace.batches[0], 0, found.targets)
     slots, ids, reads = len(found.targets), len(found.hops[0].ids), bench.host.reads
     times = {
         "submit_ps": ("host.submit", reads),
@@ -320,6 +353,7 @@ def test_every_cost_moves_the_stage_that_it_belongs_to(name):
         "complete_ps": ("host.complete", reads),
         "key_ps": ("host.draw", slots),
         "draw_ps": ("host.draw", ids),
+        "compare_ps": ("host.draw", plan.comparisons),
         "build_target_ps": ("host.build", slots),
         "map_block_ps": ("host.map", ids),
         "parse_target_ps": ("host.parse", slots),
@@ -341,6 +375,7 @@ def test_every_cost_moves_the_stage_that_it_belongs_to(name):
         (fpga(reads_in_flight=0), "reads_in_flight must be at least 1, not 0"),
         (fpga(max_transfer_bytes=512), "max_transfer_bytes must be at least a block of 4096"),
         (fpga(max_fan_out=0), "max_fan_out must be at least 1, not 0"),
+        (fpga(max_distinct=0), "max_distinct must be at least 1, not 0"),
         (fpga(result_bytes=8), "result_bytes must be at least 16, not 8"),
     ],
 )

@@ -12,6 +12,7 @@ from host.errors import TraceError
 from host.graph import Graph
 from host.trace import MiniBatch, Trace, draw_targets
 from rtl.contract.mixer import list_key
+from rtl.contract.sampling import Sampling
 
 
 def ring(nodes):
@@ -63,6 +64,10 @@ def test_seeds_matter():
         ({"fan_outs": ()}, r"batches\[0\].fan_outs must name at least one hop, not 0"),
         ({"fan_outs": (3, 0)}, r"batches\[0\].fan_outs\[1\] must be 1 to 65535, not 0"),
         ({"fan_outs": (65536,)}, r"fan_outs\[0\] must be 1 to 65535, not 65536"),
+        (
+            {"fan_outs": (1, 2), "sampling": Sampling.WALK},
+            r"fan_outs\[1\] must be 1 for a random walk, not 2",
+        ),
         ({"seed": -1}, "seed must fit 64 bits, not -1"),
         ({"seed": 1 << 64}, "seed must fit 64 bits"),
     ],
@@ -83,6 +88,23 @@ def test_a_trace_survives_its_file(tmp_path):
         assert replace(one, targets=two.targets) != one  # identity, not value, decides equality
 
 
+@pytest.mark.parametrize("sampling", Sampling)
+def test_a_file_says_how_neighbours_are_chosen(tmp_path, sampling):
+    made = trace(ring(14), fan_outs=(1, 1), sampling=sampling)
+    made.save(tmp_path / "t.json")
+    read = Trace.load(tmp_path / "t.json")
+    assert {batch.sampling for batch in read.batches} == {sampling}
+    document = json.loads((tmp_path / "t.json").read_text())
+    for batch in document["batches"]:
+        del batch["sampling"]
+    (tmp_path / "t.json").write_text(json.dumps(document))
+    if sampling == Sampling.REPLACEMENT:
+        assert Trace.load(tmp_path / "t.json").sha256 == made.sha256
+    else:
+        with pytest.raises(TraceError, match="sha256 must be"):
+            Trace.load(tmp_path / "t.json")
+
+
 def test_the_hash_covers_everything():
     made = trace(ring(14))
     batch = made.batches[0]
@@ -91,6 +113,7 @@ def test_the_hash_covers_everything():
         {"worker": 5},
         {"fan_outs": (2, 3)},
         {"fan_outs": (3,)},
+        {"sampling": Sampling.DISTINCT},
         {"targets": batch.targets[::-1].copy()},
     ]
     others = [Trace(made.graph_sha256, (replace(batch, **change),)) for change in changes]
@@ -135,6 +158,10 @@ def test_mini_batches_are_numbered_and_not_empty():
             r"targets\[4\] must be 0 to .*, not 1.5",
         ),
         (lambda d: d["batches"][0].update(fan_outs=[0, 1]), r"fan_outs\[0\] must be 1 to 65535"),
+        (
+            lambda d: d["batches"][0].update(sampling="walk"),
+            r"batches\[0\].sampling must be with-replacement or .*, not 'walk'",
+        ),
         (lambda d: d["batches"][0].update(fan_outs=["a"]), r"fan_outs\[0\] must be an int"),
         (lambda d: d["batches"].__setitem__(0, 7), r"batches\[0\]: targets must be a list"),
         (lambda d: d["batches"][0]["targets"].reverse(), "sha256 must be .* by its content, not"),

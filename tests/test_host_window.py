@@ -12,7 +12,7 @@ from host.ns_config import Placement
 from host.sampler import plan_hop
 from host.trace import MiniBatch
 from host.window import WindowLayout, rounds
-from rtl.contract.gather import GatherMode
+from rtl.contract.sampling import Sampling
 from tests.host_fakes import FakeCard
 from tests.host_scenarios import random_graph
 
@@ -23,7 +23,8 @@ GRAPH = random_graph(nodes=200, hub=1_500)
 @given(
     nodes=st.lists(st.integers(0, GRAPH.nodes - 1), min_size=1, max_size=60),
     fan_out=st.integers(1, 9),
-    mode=st.sampled_from(GatherMode),
+    explicit=st.booleans(),
+    sampling=st.sampled_from(Sampling),
     id_bytes=st.sampled_from([4, 8]),
     lba_bytes=st.sampled_from([512, 4096]),
     window_pages=st.integers(12, 40),
@@ -33,9 +34,20 @@ GRAPH = random_graph(nodes=200, hub=1_500)
     seed=st.integers(0, (1 << 64) - 1),
 )
 def test_any_hop_through_any_window(
-    nodes, fan_out, mode, id_bytes, lba_bytes, window_pages, unique, max_blocks, result_bytes, seed
+    nodes,
+    fan_out,
+    explicit,
+    sampling,
+    id_bytes,
+    lba_bytes,
+    window_pages,
+    unique,
+    max_blocks,
+    result_bytes,
+    seed,
 ):
-    batch = MiniBatch(0, np.array(nodes, dtype=np.uint32), (fan_out,), seed)
+    fan_outs = (1 if sampling == Sampling.WALK else fan_out,)
+    batch = MiniBatch(0, np.array(nodes, dtype=np.uint32), fan_outs, seed, 0, sampling)
     plan = plan_hop(GRAPH, batch, 0, batch.targets)
     layout = WindowLayout(4096 * window_pages)
     placement = Placement(base_lba=2, lba_bytes=lba_bytes, id_bytes=id_bytes)
@@ -44,7 +56,7 @@ def test_any_hop_through_any_window(
     counts, ids, places, slots = [], [], [], 0
     for part in rounds(
         plan,
-        mode,
+        explicit,
         placement,
         layout,
         unique=unique,
@@ -56,7 +68,7 @@ def test_any_hop_through_any_window(
         card.window = bytearray(b"\xa5" * layout.window_bytes)  # what was not read is not there
         written = []
         for read in part.reads:
-            assert read.blocks <= (1 if mode == GatherMode.EXPLICIT else max_blocks)
+            assert read.blocks <= (1 if explicit else max_blocks)
             end = read.offset + read.blocks * lba_bytes
             assert end <= layout.data_bytes
             written.append((read.offset, end))
@@ -65,7 +77,7 @@ def test_any_hop_through_any_window(
             ].ljust(end - read.offset, b"\0")
         written.sort()
         assert all(one[1] <= two[0] for one, two in pairwise(written))
-        if unique and mode == GatherMode.EXPLICIT:
+        if unique and explicit:
             assert len({read.lba for read in part.reads}) == len(part.reads)
         for base, data in (
             (layout.descriptor_base, part.descriptors),
@@ -93,9 +105,9 @@ def test_an_empty_frontier_has_no_round():
     batch = MiniBatch(0, np.array([1], dtype=np.uint32), (3,), 1)
     plan = plan_hop(GRAPH, batch, 0, np.empty(0, dtype=np.uint64))
     layout = WindowLayout(1 << 16)
-    for mode in GatherMode:
+    for explicit in (True, False):
         made = rounds(
-            plan, mode, Placement(), layout, unique=True, max_blocks=1, result_bytes=1_000
+            plan, explicit, Placement(), layout, unique=True, max_blocks=1, result_bytes=1_000
         )
         assert list(made) == []
 
@@ -108,7 +120,7 @@ def test_a_round_ends_when_its_positions_are_full():
     most = layout.area_bytes // (4 * 20)
     made = rounds(
         plan,
-        GatherMode.EXPLICIT,
+        True,
         Placement(),
         layout,
         unique=True,

@@ -130,6 +130,7 @@ LIMITS = {
 
 TESTED_ALONE = {
     "ssd.firmware.read_retries": "decides whether a page is given up; tests.test_laws_retry",
+    "host.compare": "positions are drawn with replacement; tests.test_laws_sampling",
     "ssd.firmware.list_pages": (
         "bounds commands of several hundred KB; tests.test_firmware_sampling"
     ),

@@ -45,6 +45,7 @@ UNSEEN = {
     "fpga.dram.t_wr": "nothing is read or written right behind a write to the same bank",
     "fpga.dram.t_rrd": "rows are opened one at a time",
     "fpga.dram.t_faw": "rows are opened one at a time",
+    "host.compare": "positions are drawn with replacement",
     "fpga.dram.t_refi": "the request ends before a refresh",
     "fpga.dram.t_rfc": "the request ends before a refresh",
     **{

@@ -32,6 +32,7 @@ def _text_or_integer(value: object) -> object:
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 Count = Annotated[int, Field(ge=1)]
 FanOut = Annotated[int, Field(ge=1, le=65_535)]
+WalkLength = Annotated[int, Field(ge=1, le=1024)]
 Word32 = Annotated[int, Field(ge=0, lt=2**32)]
 Override = Annotated[str | int, BeforeValidator(_text_or_integer)]
 Word64 = Annotated[int, Field(ge=0, lt=2**64)]
@@ -106,17 +107,27 @@ class Trace(Part):
     """Root targets a mini-batch."""
     fan_outs: Annotated[Items[FanOut], Field(min_length=1)] | None = None
     """Neighbours to sample a target, hop by hop."""
+    sampling: Literal["with-replacement", "without-replacement", "random-walk"] | None = None
+    """How neighbours are chosen; with replacement where absent."""
+    walk_length: WalkLength | None = None
+    """Steps of each random walk; it takes the place of ``fan_outs``."""
     seed: Word64 | None = None
 
     @model_validator(mode="after")
     def _file_or_seed(self) -> "Trace":
-        drawn = {"batches", "targets", "fan_outs", "seed"}
-        given = {key for key in drawn if getattr(self, key) is not None}
+        length = "walk_length" if self.sampling == "random-walk" else "fan_outs"
+        drawn = {"batches", "targets", length, "seed"}
+        known = {*drawn, "sampling", "walk_length", "fan_outs"}
+        given = {key for key in known if getattr(self, key) is not None}
         if self.file is not None and given:
             raise ValueError(f"must not give {', '.join(sorted(given))} beside file")
-        if self.file is None and given != drawn:
+        if self.file is None and drawn - given:
             missing = ", ".join(sorted(drawn - given))
             raise ValueError(f"must give {missing}, or a file")
+        other = given - drawn - {"sampling"}
+        if self.file is None and other:
+            mode = self.sampling or "with-replacement"
+            raise ValueError(f"must not give {', '.join(other)} where sampling is {mode}")
         return self
 
 

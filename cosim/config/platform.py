@@ -335,6 +335,8 @@ class HostPlatform(Device):
     """The key of one list."""
     draw: Constant[Time]
     """One position."""
+    compare: Constant[Time]
+    """One comparison of a drawn position with an earlier one, where none may come twice."""
     build_target: Constant[Time]
     """One target's row pointers, and its body entry or descriptor."""
     map_block: Constant[Time]

@@ -10,6 +10,7 @@ from host.formats.load import load_graph
 from host.graph import Graph
 from host.subgraph import Subgraph, subgraph_sha256
 from host.trace import Trace
+from rtl.contract.sampling import Sampling
 
 __all__ = ["Inputs", "load_inputs", "load_same_inputs"]
 
@@ -60,13 +61,14 @@ def load_inputs(loaded: LoadedConfig) -> Inputs:
         assert chosen.seed is not None
         assert chosen.batches is not None
         assert chosen.targets is not None
-        assert chosen.fan_outs is not None
+        steps = chosen.walk_length or 0
         trace = Trace.generate(
             graph,
             seed=chosen.seed,
             batches=chosen.batches,
             targets=chosen.targets,
-            fan_outs=chosen.fan_outs,
+            fan_outs=chosen.fan_outs or (1,) * steps,
+            sampling=Sampling(chosen.sampling or Sampling.REPLACEMENT),
             name=f"{loaded.source.file}: run.trace",
         )
     trace.check(graph)

@@ -111,3 +111,53 @@ uint32_t body_draw(const volatile uint32_t *body, uint32_t targets, const struct
     }
     return SUCCESS;
 }
+
+/* The same without replacement, by Floyd's method, and whole lists where they are no longer than the
+ * fan-out. `chosen` has room for MAX_DISTINCT positions.
+ */
+uint32_t body_draw_distinct(const volatile uint32_t *body, uint32_t targets,
+                            const struct format *format, struct piece *out,
+                            volatile uint32_t *subgraph, uint32_t *chosen)
+{
+    uint32_t result = 0;
+#pragma clang loop unroll(disable)
+    for (; targets; targets--) {
+        struct target target;
+        uint32_t status = read_target(body, format, &target);
+        if (status)
+            return status;
+        uint32_t key = body[4];
+        body += 5;
+        if (target.degree <= target.fan_out) {
+            subgraph[result / 4] = target.degree;
+            result += 4;
+#pragma clang loop unroll(disable)
+            for (uint32_t i = 0; i < target.degree; i++) {
+                out = place(&target, i, format, result, out, subgraph);
+                result += 8;
+            }
+            continue;
+        }
+        if (target.fan_out > MAX_DISTINCT)
+            return NS_CONFIG_COUNT;
+        subgraph[result / 4] = target.fan_out;
+        result += 4;
+        uint32_t last = target.degree - target.fan_out;
+#pragma clang loop unroll(disable)
+        for (uint32_t i = 0; i < target.fan_out; i++, last++) {
+            key += GOLDEN;
+            uint32_t position = (uint32_t)((uint64_t)mix(key) * (last + 1) >> 32);
+#pragma clang loop unroll(disable)
+            for (uint32_t n = 0; n < i; n++) {
+                if (chosen[n] == position) {
+                    position = last;
+                    break;
+                }
+            }
+            chosen[i] = position;
+            out = place(&target, position, format, result, out, subgraph);
+            result += 8;
+        }
+    }
+    return SUCCESS;
+}

@@ -88,6 +88,9 @@ uint32_t body_draw(const volatile uint32_t *body, uint32_t targets, const struct
                    struct piece *out, volatile uint32_t *subgraph);
 uint32_t group_pieces(struct piece *pieces, uint32_t count, const struct format *format,
                       struct page_job *jobs, struct piece *grouped);
+uint32_t body_draw_distinct(const volatile uint32_t *body, uint32_t targets,
+                            const struct format *format, struct piece *out,
+                            volatile uint32_t *subgraph, uint32_t *chosen);
 void gather(const volatile uint32_t *page, const struct piece *pieces, uint32_t count,
             volatile uint32_t *result);
 

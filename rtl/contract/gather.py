@@ -4,6 +4,7 @@ from amaranth.lib import data, enum
 
 __all__ = [
     "DESCRIPTOR_MAGIC",
+    "MAX_DISTINCT",
     "MAX_FAN_OUT",
     "GatherCounters",
     "GatherDescriptor",
@@ -22,13 +23,19 @@ MAX_FAN_OUT = 256
 """Largest fan-out of a descriptor, where the unit is not made for another one."""
 
 
+MAX_DISTINCT = 64
+"""Largest fan-out that the unit draws without replacement, likewise."""
+
+
 class GatherMode(enum.IntEnum, shape=8):
     """Where the positions of a list come from."""
 
     EXPLICIT = 0
     """``fan_out`` 32-bit positions at ``positions_address`` in the FPGA's DRAM."""
     DRAW = 1
-    """Drawn by the mixer from ``key``, with replacement."""
+    """Drawn by the mixer from ``key``, with replacement; a step of a walk, too."""
+    DRAW_DISTINCT = 2
+    """Drawn by the mixer from ``key``, without replacement: see :mod:`rtl.contract.sampling`."""
 
 
 class GatherStatus(enum.IntEnum, shape=8):

@@ -13,6 +13,7 @@ __all__ = [
     "LIST_PAGE_SLOTS",
     "LIST_SLOTS",
     "MAGIC",
+    "MAX_DISTINCT",
     "RESULT_LIST_OFFSET",
     "VERSION",
     "BodyEntry",
@@ -34,13 +35,19 @@ LIST_PAGE_SLOTS = 256
 """Slots of a further list page (4,096 bytes, page-aligned), reached by a chained last slot."""
 
 
-class Mode(enum.IntFlag, shape=16):
+MAX_DISTINCT = 256
+"""Largest fan-out that a device draws without replacement."""
+
+
+class Mode(enum.IntEnum, shape=16):
     """How the positions of each list come about."""
 
     EXPLICIT = 0
     """The positions follow each body entry (32 bits each), drawn by the host."""
     DRAW = 1
     """A 32-bit key follows each body entry; the device draws the positions with the mixer."""
+    DRAW_DISTINCT = 2
+    """The same without replacement; both by the rules of :mod:`rtl.contract.sampling`."""
 
 
 class SegmentFlag(enum.IntFlag, shape=32):
@@ -87,7 +94,7 @@ class BodyEntry(data.Struct):
     """One target, 16 bytes: ``degree`` ids, the first ``offset`` bytes into block ``lba``.
 
     Followed by ``fan_out`` 32-bit positions (:attr:`Mode.EXPLICIT`; none where degree is 0) or by
-    one 32-bit key (:attr:`Mode.DRAW`).
+    one 32-bit key (:attr:`Mode.DRAW`, :attr:`Mode.DRAW_DISTINCT`).
     """
 
     lba: 64
