@@ -29,8 +29,8 @@ class PositionMixer(wiring.Component):
     -------
     words : In(stream of word, degree, bypass, tag)
         What to mix.
-    positions : Out(stream of position, tag)
-        The positions.
+    positions : Out(stream of position, degree, tag)
+        The positions, and the degree that each was drawn for.
     """
 
     def __init__(self, tag, *, multiply_stages=2):
@@ -38,10 +38,11 @@ class PositionMixer(wiring.Component):
             raise TypeError(f"Multiply stages must be a positive integer, not {multiply_stages!r}")
         self._multiply_stages = multiply_stages
         self._entry = data.StructLayout({"word": 32, "degree": 32, "bypass": 1, "tag": tag})
+        position = data.StructLayout({"position": 32, "degree": 32, "tag": tag})
         super().__init__(
             {
                 "words": In(stream.Signature(self._entry)),
-                "positions": Out(stream.Signature(data.StructLayout({"position": 32, "tag": tag}))),
+                "positions": Out(stream.Signature(position)),
             }
         )
 
@@ -88,6 +89,7 @@ class PositionMixer(wiring.Component):
             self.words.ready.eq(advance),
             self.positions.valid.eq(valid),
             self.positions.payload.position.eq(entry.word),
+            self.positions.payload.degree.eq(entry.degree),
             self.positions.payload.tag.eq(entry.tag),
         ]
         return m

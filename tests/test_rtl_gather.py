@@ -5,6 +5,7 @@ import pytest
 from rtl.contract.codec import pack
 from rtl.contract.gather import GatherMode, GatherStatus, ResultHeader
 from rtl.contract.mixer import positions
+from rtl.contract.sampling import distinct_positions
 from rtl.gather.core import GatherUnit
 from tests.gather_bench import ReadMemory, Stalls, collect, feed, get, simulate
 from tests.scenarios.gather import FAULTS, GatherScenario, Launch, random_scenario, reference
@@ -134,6 +135,20 @@ def test_drawn_positions_by_the_published_mixer():
     )
     bench = GatherBench(scenario).run()
     assert bench.words == [[25, *ids[positions(0x1234_5678, 60, 25)]]]
+
+
+@pytest.mark.parametrize(("degree", "fan_out"), [(26, 25), (60, 25), (65, 64), (9, 10), (64, 64)])
+def test_positions_without_replacement(degree, fan_out):
+    scenario = GatherScenario()
+    ids = np.arange(5000, 5000 + degree)
+    scenario.store_list(0x8000, ids, 8)
+    fields = {"mode": GatherMode.DRAW_DISTINCT, "fan_out": fan_out, "degree": degree}
+    keys = range(4)
+    scenario.launch(0x1000, [{**fields, "list_address": 0x8000, "key": key} for key in keys])
+    bench = GatherBench(scenario, latency=8).run()
+    taken = [ids[distinct_positions(key, degree, fan_out)] for key in keys]
+    assert bench.words == [[word for some in taken for word in (header(len(some)), *some)]]
+    assert all(len(set(some)) == len(some) == min(degree, fan_out) for some in taken)
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
@@ -326,6 +341,10 @@ def test_stamps_are_the_edges_of_the_words():
         ({"data_bits": 128}, "Data width must be 256, 512 or 1024 bits, not 128"),
         ({"id_bits": 1}, "ID width must be at least 2 bits, not 1"),
         ({"outstanding": 12}, "Outstanding must be a power of two from 2 up, not 12"),
+        (
+            {"max_distinct": 0},
+            "Largest fan-out without replacement must be 1 to 65535, not 0",
+        ),
         ({"max_fan_out": 0}, "Largest fan-out must be a power of two from 1 up, not 0"),
     ],
 )

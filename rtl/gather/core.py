@@ -5,7 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from rtl.axi4 import Axi4Read
-from rtl.contract.gather import MAX_FAN_OUT, GatherDone, GatherLaunch, GatherStatus
+from rtl.contract.gather import MAX_DISTINCT, MAX_FAN_OUT, GatherDone, GatherLaunch, GatherStatus
 from rtl.gather.descriptors import DescriptorChecker, DescriptorFetcher, DescriptorRun
 from rtl.gather.ids import IdReader, IdRequester
 from rtl.gather.positions import PositionSource
@@ -162,6 +162,8 @@ class GatherUnit(wiring.Component):
         Id reads in flight; a power of two.
     max_fan_out : int
         Largest fan-out accepted; a power of two. Two such targets' ids are buffered.
+    max_distinct : int
+        Largest fan-out accepted where ids are drawn without replacement.
 
     Members
     -------
@@ -182,7 +184,15 @@ class GatherUnit(wiring.Component):
         request held up since ``outstanding`` are in flight.
     """
 
-    def __init__(self, *, data_bits=512, id_bits=2, outstanding=16, max_fan_out=MAX_FAN_OUT):
+    def __init__(
+        self,
+        *,
+        data_bits=512,
+        id_bits=2,
+        outstanding=16,
+        max_fan_out=MAX_FAN_OUT,
+        max_distinct=MAX_DISTINCT,
+    ):
         if data_bits not in (256, 512, 1024):
             raise ValueError(f"Data width must be 256, 512 or 1024 bits, not {data_bits!r}")
         if not isinstance(id_bits, int) or id_bits < 2:
@@ -193,9 +203,19 @@ class GatherUnit(wiring.Component):
         ):
             if not isinstance(value, int) or value < least or value & value - 1:
                 raise ValueError(f"{name} must be a power of two from {least} up, not {value!r}")
+        if not isinstance(max_distinct, int) or not 1 <= max_distinct < 1 << 16:
+            raise ValueError(
+                f"Largest fan-out without replacement must be 1 to 65535, not {max_distinct!r}"
+            )
         self._data_bits = data_bits
         self._outstanding = outstanding
+        if not isinstance(max_distinct, int) or not 1 <= max_distinct <= MAX_DISTINCT:
+            raise ValueError(
+                f"Largest fan-out without replacement must be 1 to {MAX_DISTINCT}, "
+                f"not {max_distinct!r}"
+            )
         self._max_fan_out = max_fan_out
+        self._max_distinct = max_distinct
         self._axi = Axi4Read(64, data_bits, id_bits)
         super().__init__(
             {
@@ -224,13 +244,19 @@ class GatherUnit(wiring.Component):
     def max_fan_out(self):
         return self._max_fan_out
 
+    @property
+    def max_distinct(self):
+        return self._max_distinct
+
     def elaborate(self, platform):
         m = Module()
         axi = self._axi
         m.submodules.control = control = LaunchControl()
         m.submodules.fetcher = fetcher = DescriptorFetcher(axi, id=DESCRIPTOR_ID)
-        m.submodules.checker = checker = DescriptorChecker(self._max_fan_out)
-        m.submodules.source = source = PositionSource(axi, id=POSITION_ID)
+        m.submodules.checker = checker = DescriptorChecker(self._max_fan_out, self._max_distinct)
+        m.submodules.source = source = PositionSource(
+            axi, id=POSITION_ID, max_distinct=self._max_distinct
+        )
         m.submodules.requester = requester = IdRequester()
         m.submodules.reader = reader = IdReader(axi, id=ID_ID, outstanding=self._outstanding)
         m.submodules.writer = writer = ResultWriter(2 * self._max_fan_out)

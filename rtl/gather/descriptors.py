@@ -36,16 +36,21 @@ class FetchedDescriptor(data.Struct):
 class Job(data.Struct):
     """A judged descriptor: ``count`` positions to take, none where ``status`` is bad.
 
-    ``explicit``: they are read from ``positions_address``. ``wide``: ids have 8 bytes, not 4.
+    ``explicit``: they are read from ``positions_address``. ``whole``: they are 0 to ``count`` - 1.
+    ``distinct``: they are drawn without replacement. ``range`` is the number of positions among
+    which the first one is drawn. ``wide``: ids have 8 bytes, not 4.
     """
 
     list_address: 64
     positions_address: 64
     degree: 32
+    range: 32
     key: 32
     count: 16
     status: 8
     explicit: 1
+    whole: 1
+    distinct: 1
     wide: 1
     last: 1
 
@@ -119,13 +124,14 @@ class DescriptorChecker(wiring.Component):
     """Judges descriptors; one a clock, one clock of latency.
 
     Refused with BAD_DESCRIPTOR: a wrong magic, mode or id_log2, a fan-out of 0 or above
-    ``max_fan_out``, a list not aligned to its ids, explicit positions not aligned to 4 bytes, a
-    list or positions that run over the end of the address space. What the bus could not read is
-    BUS_ERROR. A well-formed descriptor of degree 0 becomes a job of no positions.
+    ``max_fan_out``, or above ``max_distinct`` to be drawn without replacement, a list not aligned
+    to its ids, explicit positions not aligned to 4 bytes, a list or positions that run over the end
+    of the address space. What the bus could not read is BUS_ERROR. A well-formed descriptor of
+    degree 0 becomes a job of no positions.
 
     Parameters
     ----------
-    max_fan_out : int
+    max_fan_out, max_distinct : int
         1 to 65,535.
 
     Members
@@ -144,17 +150,26 @@ class DescriptorChecker(wiring.Component):
     refused: Out(1)
     empty: Out(1)
 
-    def __init__(self, max_fan_out):
-        if not isinstance(max_fan_out, int) or not 1 <= max_fan_out < 1 << 16:
-            raise ValueError(f"Largest fan-out must be 1 to 65535, not {max_fan_out!r}")
+    def __init__(self, max_fan_out, max_distinct):
+        for name, most in (
+            ("Largest fan-out", max_fan_out),
+            ("Largest fan-out without replacement", max_distinct),
+        ):
+            if not isinstance(most, int) or not 1 <= most < 1 << 16:
+                raise ValueError(f"{name} must be 1 to 65535, not {most!r}")
         self._max_fan_out = max_fan_out
+        self._max_distinct = max_distinct
         super().__init__()
 
     @property
     def max_fan_out(self):
         return self._max_fan_out
 
-    def _good(self, m, given, wide, explicit):
+    @property
+    def max_distinct(self):
+        return self._max_distinct
+
+    def _good(self, m, given, wide, explicit, distinct):
         """Whether every rule holds."""
         list_end, positions_end = Signal(65), Signal(65)
         limit = 1 << 64
@@ -165,10 +180,11 @@ class DescriptorChecker(wiring.Component):
         positions_good = (given.positions_address[:2] == 0) & (positions_end <= limit)
         return (
             (given.magic == DESCRIPTOR_MAGIC)
-            & (explicit | (given.mode == GatherMode.DRAW))
+            & (explicit | distinct | (given.mode == GatherMode.DRAW))
             & (wide | (given.id_log2 == 2))
             & (given.fan_out != 0)
             & (given.fan_out <= self._max_fan_out)
+            & (~distinct | (given.fan_out <= self._max_distinct))
             & Mux(wide, given.list_address[:3] == 0, given.list_address[:2] == 0)
             & (list_end <= limit)
             & (~explicit | positions_good)
@@ -179,11 +195,14 @@ class DescriptorChecker(wiring.Component):
         taken, job = self.descriptors.payload, Signal(Job)
         given = taken.descriptor
         wide, explicit, good = Signal(), Signal(), Signal()
+        distinct, whole, count = Signal(), Signal(), Signal(16)
         status = Signal(GatherStatus)
         m.d.comb += [
             wide.eq(given.id_log2 == 3),
             explicit.eq(given.mode == GatherMode.EXPLICIT),
-            good.eq(self._good(m, given, wide, explicit)),
+            distinct.eq(given.mode == GatherMode.DRAW_DISTINCT),
+            whole.eq(distinct & (given.degree <= given.fan_out)),
+            good.eq(self._good(m, given, wide, explicit, distinct)),
             self.descriptors.ready.eq(~self.jobs.valid | self.jobs.ready),
             self.seen.eq(self.descriptors.valid & self.descriptors.ready),
             self.refused.eq(self.seen & ~taken.error & ~good),
@@ -191,12 +210,16 @@ class DescriptorChecker(wiring.Component):
             job.list_address.eq(given.list_address),
             job.positions_address.eq(given.positions_address),
             job.degree.eq(given.degree),
+            job.range.eq(given.degree - Mux(distinct, given.fan_out - 1, 0)),
             job.key.eq(given.key),
             job.explicit.eq(explicit),
+            job.whole.eq(whole),
+            job.distinct.eq(distinct & ~whole),
             job.wide.eq(wide),
             job.last.eq(taken.last),
             job.status.eq(status),
-            job.count.eq(Mux((status == GatherStatus.OK) & (given.degree != 0), given.fan_out, 0)),
+            count.eq(Mux(whole | (given.degree == 0), given.degree, given.fan_out)),
+            job.count.eq(Mux(status == GatherStatus.OK, count, 0)),
         ]
         with m.If(taken.error):
             m.d.comb += status.eq(GatherStatus.BUS_ERROR)

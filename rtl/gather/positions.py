@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from rtl.contract.mixer import GOLDEN
 from rtl.gather.burst import BurstReader
 from rtl.gather.descriptors import Job
+from rtl.gather.distinct import DistinctFilter
 from rtl.gather.queue import Queue
 from rtl.mixer import PositionMixer
 
@@ -19,10 +20,11 @@ class Pick(data.Struct):
     """What travels beside a position.
 
     ``none``: stands for a job of no positions. ``fault``: the position could not be read.
-    ``last``: of its job.
+    ``distinct``: it must be none of those before it in its job. ``last``: of its job.
     """
 
     none: 1
+    distinct: 1
     fault: 1
     last: 1
 
@@ -130,22 +132,25 @@ class Picker(wiring.Component):
         each = self._data_bits // 32
         lane_bits = (each - 1).bit_length()
         number, counter, lane_after = Signal(16), Signal(32), Signal(lane_bits)
+        range_after = Signal(32)
         first, last, read, lane = Signal(), Signal(), Signal(), Signal(lane_bits)
-        offered, fire = Signal(), Signal()
+        offered, fire, drawn = Signal(), Signal(), Signal(32)
         m.d.comb += [
             first.eq(number == 0),
             last.eq((job.count == 0) | (number == job.count - 1)),
             read.eq(job.explicit & (job.count != 0)),
             lane.eq(Mux(first, job.positions_address[2 : 2 + lane_bits], lane_after)),
-            words.bypass.eq(read),
-            words.degree.eq(job.degree),
+            words.bypass.eq(read | job.whole),
+            words.degree.eq(Mux(first, job.range, range_after)),
+            drawn.eq(Mux(first, job.key, counter) + GOLDEN),
             words.word.eq(
                 Mux(
                     read,
                     beats.payload.data.word_select(lane, 32),
-                    Mux(first, job.key, counter) + GOLDEN,
+                    Mux(job.whole, number, drawn),
                 )
             ),
+            words.tag.distinct.eq(job.distinct),
             words.tag.none.eq(job.count == 0),
             words.tag.fault.eq(read & beats.payload.error),
             words.tag.last.eq(last),
@@ -160,22 +165,33 @@ class Picker(wiring.Component):
         with m.If(fire):
             m.d.sync += [
                 number.eq(Mux(last, 0, number + 1)),
-                counter.eq(words.word),
+                counter.eq(drawn),
+                range_after.eq(words.degree + job.distinct),
                 lane_after.eq(lane + 1),
             ]
         return m
 
 
 class PositionSource(wiring.Component):
-    """Fetcher, picker and mixer in a row.
+    """Fetcher, picker, mixer and filter in a row.
+
+    Parameters
+    ----------
+    axi : Axi4Read
+        Signature of the port.
+    id : int
+        AXI ID.
+    max_distinct : int
+        Largest fan-out of a job without replacement.
 
     Members: ``jobs`` in; ``axi``; ``started`` out, each job before its first position;
     ``positions`` out (position, tag: :class:`Pick`).
     """
 
-    def __init__(self, axi, *, id):
+    def __init__(self, axi, *, id, max_distinct):
         self._axi = axi
         self._id = id
+        self._max_distinct = max_distinct
         position = data.StructLayout({"position": 32, "tag": Pick})
         super().__init__(
             {
@@ -191,6 +207,7 @@ class PositionSource(wiring.Component):
         m.submodules.fetcher = fetcher = PositionFetcher(self._axi, id=self._id)
         m.submodules.picker = picker = Picker(self._axi.data_bits)
         m.submodules.mixer = mixer = PositionMixer(Pick)
+        m.submodules.distinct = distinct = DistinctFilter(Pick, self._max_distinct)
         m.submodules.started = started = Queue(Job, 16)
         connect(m, flipped(self.jobs), fetcher.jobs)
         connect(m, fetcher.axi, flipped(self.axi))
@@ -199,5 +216,6 @@ class PositionSource(wiring.Component):
         connect(m, picker.words, mixer.words)
         connect(m, picker.started, started.entries)
         connect(m, started.head, flipped(self.started))
-        connect(m, mixer.positions, flipped(self.positions))
+        connect(m, mixer.positions, distinct.drawn)
+        connect(m, distinct.positions, flipped(self.positions))
         return m

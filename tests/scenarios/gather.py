@@ -14,10 +14,12 @@ from rtl.contract.gather import (
     ResultHeader,
 )
 from rtl.contract.mixer import positions
+from rtl.contract.sampling import distinct_positions
 
 __all__ = ["GatherScenario", "Launch", "random_scenario", "reference"]
 
 DESCRIPTOR_BYTES = 32
+DRAWS = {GatherMode.DRAW: positions, GatherMode.DRAW_DISTINCT: distinct_positions}
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class GatherScenario:
 
     size: int = 1 << 17
     max_fan_out: int = 256
+    max_distinct: int = 64
     beat_bytes: int = 64
     faulty: list[range] = field(default_factory=list)
     launches: list[Launch] = field(default_factory=list)
@@ -84,13 +87,14 @@ def _target(scenario, address):
     if scenario.fails(address, DESCRIPTOR_BYTES):
         return GatherStatus.BUS_ERROR, []
     given = unpack(GatherDescriptor, scenario.image[address : address + DESCRIPTOR_BYTES])
-    if not _well_formed(given, scenario.max_fan_out):
+    if not _well_formed(given, scenario):
         return GatherStatus.BAD_DESCRIPTOR, []
     id_bytes, ids = 1 << given.id_log2, []
     if given.degree == 0:
         return GatherStatus.OK, []
-    if given.mode is GatherMode.DRAW or given.mode == GatherMode.DRAW:
-        places = [(True, int(p)) for p in positions(given.key, given.degree, given.fan_out)]
+    if given.mode in DRAWS:
+        drawn = DRAWS[given.mode](given.key, given.degree, given.fan_out)
+        places = [(True, int(p)) for p in drawn]
     else:
         places = [
             _position(scenario, given.positions_address + 4 * n) for n in range(given.fan_out)
@@ -117,14 +121,16 @@ def _position(scenario, address):
     return True, int.from_bytes(scenario.image[address : address + 4], "little")
 
 
-def _well_formed(given, max_fan_out):
-    if given.magic != DESCRIPTOR_MAGIC or given.mode not in (0, 1) or given.id_log2 not in (2, 3):
+def _well_formed(given, scenario):
+    if given.magic != DESCRIPTOR_MAGIC or given.mode > 2 or given.id_log2 not in (2, 3):
         return False
-    if not 1 <= given.fan_out <= max_fan_out or given.list_address % (1 << given.id_log2):
+    distinct = given.mode == GatherMode.DRAW_DISTINCT
+    most = scenario.max_distinct if distinct else scenario.max_fan_out
+    if not 1 <= given.fan_out <= most or given.list_address % (1 << given.id_log2):
         return False
     if given.list_address + (given.degree << given.id_log2) > 1 << 64:
         return False
-    if given.mode == GatherMode.DRAW:
+    if given.mode in DRAWS:
         return True
     end = given.positions_address + 4 * given.fan_out
     return given.positions_address % 4 == 0 and end <= 1 << 64
@@ -132,11 +138,12 @@ def _well_formed(given, max_fan_out):
 
 FAULTS = (
     {"magic": 0x46},
-    {"mode": 2},
+    {"mode": 3},
     {"id_log2": 1},
     {"id_log2": 4},
     {"fan_out": 0},
     {"fan_out": 257},
+    {"mode": 2, "fan_out": 65},
     {"list_address": 0x1004},
     {"mode": 0, "positions_address": 0x2002},
     {"list_address": (1 << 64) - 8, "degree": 2},
@@ -177,7 +184,7 @@ def _random_descriptor(rng, scenario, half, spare):
     fan_out = rng.choice([1, 2, 5, 10, 25, 40])
     room = (half - (degree << id_log2)) >> id_log2
     fields = {
-        "mode": rng.choice([0, 1]),
+        "mode": rng.choice([0, 1, 2]),
         "id_log2": id_log2,
         "fan_out": fan_out,
         "degree": degree,
