@@ -22,6 +22,7 @@ from cosim.systems.inputs import load_inputs
 from host.formats.load import load_graph
 from host.formats.npz import write_npz
 from host.trace import MiniBatch, Trace
+from rtl.contract.sampling import Sampling
 from tests.host_scenarios import random_graph
 
 ROOT = Path(__file__).parents[1]
@@ -68,12 +69,13 @@ def configuration(**changes):
     return document
 
 
-def hub_configuration(*, fan_outs=(3, 2), **changes):
+def hub_configuration(*, fan_outs=(3, 2), sampling=Sampling.REPLACEMENT, **changes):
     """The small example on other lists: a hub (twice), those beside it on flash, an empty one."""
     folder = _hub_folder()
     graph = hub_graph()
     targets = np.array([HUB, *range(HUB - 2, HUB + 3), 0, 1], dtype=np.uint32)
-    trace = Trace(graph.sha256, (MiniBatch(0, targets, tuple(fan_outs), seed=4),))
+    batch = MiniBatch(0, targets, tuple(fan_outs), seed=4, sampling=sampling)
+    trace = Trace(graph.sha256, (batch,))
     file = folder / f"{trace.sha256}.json"
     trace.save(file)
     fixed = {"run__graph__file": graph.name, "run__trace": {"file": str(file)}}
