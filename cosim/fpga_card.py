@@ -12,6 +12,7 @@ __all__ = ["CardWindow", "FpgaPort", "GatherPort"]
 REGISTER_BYTES = 16
 """A ``GatherLaunch``, or a descriptor of the card's DMA engine, written to registers."""
 INTERRUPT_BYTES = 4
+ABORT_BYTES = 4
 
 
 class GatherPort(Protocol):
@@ -25,6 +26,9 @@ class GatherPort(Protocol):
 
         The SimPy event's value has ``words`` (a buffer), ``status`` and ``cause``.
         """
+
+    def abort(self) -> None:
+        """Give up the launch that is running."""
 
 
 class CardWindow:
@@ -191,6 +195,20 @@ class FpgaPort:
         result = yield self._gather.launch(descriptor_address, count, cause, request=request)
         cause = yield from self._interrupt(result.cause, request)
         return int(result.status), result, cause
+
+    def abort(self, cause: Cause, *, request: int = 0) -> Generator[Any, Any, Cause]:
+        """Write the card's abort register; returns when the write has left the host."""
+        link = self._link.down
+        headers = link.parameters.write_overhead(ABORT_BYTES)
+        cause = yield from link.occupy(
+            ABORT_BYTES, headers, cause, request=request, kind="card_registers"
+        )
+        self._kernel.env.process(self._abort(cause, request))
+        return cause
+
+    def _abort(self, cause: Cause, request: int) -> Generator[Any, Any, None]:
+        yield from self._link.down.fly(cause, request=request, kind="card_registers")
+        self._gather.abort()
 
     def fetch(
         self, results: Any, cause: Cause, *, request: int = 0

@@ -56,6 +56,7 @@ class FlatGatherUnit(wiring.Component):
                 "results": Out(stream.Signature(ResultWord)),
                 "done": Out(stream.Signature(GatherDone)),
                 "busy": Out(1),
+                "abort": In(1),
                 **{f"{AXI}ar{name}": Out(bits) for name, bits in request.items()},
                 **{f"{AXI}r{name}": In(bits) for name, bits in beat.items()},
                 f"{AXI}arvalid": Out(1),
@@ -78,6 +79,7 @@ class FlatGatherUnit(wiring.Component):
         m.d.comb += [
             unit.now.eq(self.now),
             self.busy.eq(unit.busy),
+            unit.abort.eq(self.abort),
             self._flat("arvalid").eq(ar.valid),
             ar.ready.eq(self._flat("arready")),
             *(self._flat(f"ar{name}").eq(ar.payload[name]) for name, _ in ar.payload.shape()),

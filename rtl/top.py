@@ -104,6 +104,7 @@ def gather_ports(*, event_bits, counter_bits, module="gather_unit"):
             Mailbox(name="stage", width=128),
             Mailbox(name="stage_toggle", width=1),
             Mailbox(name="result_free", width=1),
+            Mailbox(name="abort", width=1),
         ),
         event_bits=event_bits,
         counter_bits=counter_bits,

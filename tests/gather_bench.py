@@ -7,6 +7,8 @@ from amaranth.sim import Simulator
 __all__ = ["ReadMemory", "Stalls", "collect", "feed", "get", "put", "simulate"]
 
 CYCLE = 4e-9
+ERRORS = (2, 3)
+"""SLVERR and DECERR."""
 
 
 class Stalls:
@@ -137,5 +139,6 @@ class ReadMemory:
         base = address - address % width
         fails = self._scenario.fails(address, size)
         word = 0 if fails else int.from_bytes(self._scenario.image[base : base + width], "little")
-        ctx.set(r.payload, {"data": word, "resp": 2 if fails else 0, "last": last, "id": id})
+        resp = self._random.choice(ERRORS) if fails else 0
+        ctx.set(r.payload, {"data": word, "resp": resp, "last": last, "id": id})
         ctx.set(r.valid, 1)

@@ -2,78 +2,12 @@
 import numpy as np
 import pytest
 
-from rtl.contract.codec import pack
-from rtl.contract.gather import GatherMode, GatherStatus, ResultHeader
+from rtl.contract.gather import GatherMode, GatherStatus
 from rtl.contract.mixer import positions
 from rtl.contract.sampling import distinct_positions
 from rtl.gather.core import GatherUnit
-from tests.gather_bench import ReadMemory, Stalls, collect, feed, get, simulate
-from tests.scenarios.gather import FAULTS, GatherScenario, Launch, random_scenario, reference
-
-
-class GatherBench:
-    """Runs a scenario's launches through the unit and keeps what came out."""
-
-    def __init__(self, scenario, *, stalls=0, latency=0, seed=0, hold=0, **parameters):
-        parameters = {"data_bits": 8 * scenario.beat_bytes, **parameters}
-        self.scenario = scenario
-        self.dut = GatherUnit(max_fan_out=scenario.max_fan_out, **parameters)
-        self.memory = ReadMemory(self.dut.axi, scenario, stalls=stalls, latency=latency, seed=seed)
-        self.stalls = stalls
-        self.hold = hold  # clocks before the first result word is taken
-        self.words, self.done, self.last = [], [], []
-        self.pulses = dict.fromkeys(("seen", "refused", "empty", "issued", "blocked"), 0)
-
-    async def _launch(self, ctx):
-        launches = [
-            {"descriptor_address": launch.address, "count": launch.count, "tag": 7 + number}
-            for number, launch in enumerate(self.scenario.launches)
-        ]
-        await feed(ctx, self.dut.launches, launches, Stalls(self.stalls, seed=3))
-
-    async def _watch(self, ctx):
-        stalls = Stalls(self.stalls, seed=4)
-        for _ in range(self.hold):
-            await ctx.tick()
-        for launch in self.scenario.launches:
-            count = len(reference(self.scenario, launch)[0])
-            taken = await collect(ctx, self.dut.results, count, stalls)
-            self.words.append([word.word for word in taken])
-            self.last.append([word.last for word in taken])
-            self.done.append(await get(ctx, self.dut.done))
-
-    async def _count(self, ctx):
-        clock = 0
-        ports = [getattr(self.dut, name) for name in self.pulses]
-        while True:
-            _, _, *values = await ctx.tick().sample(*ports)
-            clock += 1
-            ctx.set(self.dut.now, clock)
-            for name, value in zip(self.pulses, values, strict=True):
-                self.pulses[name] += value
-
-    def run(self, limit_cycles=20_000):
-        simulate(
-            self.dut,
-            self._launch,
-            self._watch,
-            background=(self.memory.serve, self._count),
-            limit_cycles=limit_cycles,
-        )
-        return self
-
-    def check(self):
-        for number, launch in enumerate(self.scenario.launches):
-            words, status = reference(self.scenario, launch)
-            assert self.words[number] == words
-            assert self.last[number] == [0] * (len(words) - 1) + [1] * (len(words) > 0)
-            done = self.done[number]
-            assert (done.tag, done.status, done.words) == (7 + number, status, len(words))
-            assert done.started <= done.first <= done.last
-
-
-def header(count, status=GatherStatus.OK):
-    return int.from_bytes(pack(ResultHeader, count=count, status=status), "little")
+from tests.gather_core_bench import GatherBench, header
+from tests.scenarios.gather import FAULTS, GatherScenario, Launch, random_scenario
 
 
 @pytest.mark.parametrize("seed", range(3))

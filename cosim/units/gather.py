@@ -98,6 +98,7 @@ class GatherPort:
         self._stage_box = engine.mailbox(unit, "stage")
         self._stage_toggle = engine.mailbox(unit, "stage_toggle")
         self._result_free = engine.mailbox(unit, "result_free")
+        self._abort_box = engine.mailbox(unit, "abort")
         self._stage_memory = engine.memory(unit, STAGE_MEMORY)
         self._result_memory = engine.memory(unit, RESULT_MEMORY)
         self._free_slots = deque(range(stage_slots))
@@ -105,6 +106,7 @@ class GatherPort:
         self._stage_queue: deque[_Staging] = deque()
         self._stage_over = HandOver(lockstep, period_ps)
         self._launch_over = HandOver(lockstep, period_ps)
+        self._abort_over = HandOver(lockstep, period_ps)
         self._running: _Launch | None = None
         self._launch_queue: deque[_Launch] = deque()
         lockstep.attach([unit], self._deliver, self._outstanding)
@@ -137,6 +139,14 @@ class GatherPort:
             self.launch_waits += 1
             self._launch_queue.append(launch)
         return launch.done
+
+    def abort(self) -> None:
+        """Give up the launch that is running, which then ends with ABORTED; others wait on.
+
+        A launch all of whose words have left ends as it would have.
+        """
+        if self._running is not None:
+            self._abort_over.put(self._abort_box.flip)
 
     def _start_staging(self, staging: _Staging) -> None:
         slot = self._free_slots.popleft()

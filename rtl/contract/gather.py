@@ -44,6 +44,8 @@ class GatherStatus(enum.IntEnum, shape=8):
     OK = 0
     BAD_DESCRIPTOR = 1
     BUS_ERROR = 2
+    ABORTED = 3
+    """Given up since the launch was to be; a launch so ended has fewer targets than descriptors."""
 
 
 class GatherDescriptor(data.Struct):

@@ -261,6 +261,9 @@ class FpgaPort(Protocol):
     ) -> Generator[Any, Any, "tuple[int, Any, Cause]"]:
         """Start the gather unit and wait for it: (GatherStatus, handle of the results, Cause)."""
 
+    def abort(self, cause: Cause, *, request: int = 0) -> Generator[Any, Any, Cause]:
+        """Have the running launch given up; its end, with ABORTED, comes to who launched it."""
+
     def fetch(
         self, results: Any, cause: Cause, *, request: int = 0
     ) -> Generator[Any, Any, tuple[bytes, Cause]]:

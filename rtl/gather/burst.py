@@ -37,6 +37,9 @@ class BurstReader(wiring.Component):
     -------
     stretches : In(stream of Stretch)
         What to read.
+    cancel : In(1)
+        Give up all that has been asked for and not handed out. What is on the bus is waited for
+        before the next stretch is taken; a burst on offer stays on offer.
     axi : Out(Axi4Read)
         The bus.
     beats : Out(stream of data, error)
@@ -58,6 +61,7 @@ class BurstReader(wiring.Component):
         super().__init__(
             {
                 "stretches": In(stream.Signature(Stretch)),
+                "cancel": In(1),
                 "axi": Out(axi),
                 "beats": Out(stream.Signature(self._beat)),
             }
@@ -93,7 +97,7 @@ class BurstReader(wiring.Component):
         stretch = Signal(Stretch)
         beats = self._beats_now(m, stretch.address, stretch.beats)
         ar, r = self.axi.ar, self.axi.r
-        issued, taken = Signal(), Signal()
+        issued, taken, dropping = Signal(), Signal(), Signal()
         m.d.comb += [
             ar.valid.eq((stretch.beats != 0) & (free >= beats)),
             ar.payload.addr.eq(stretch.address),
@@ -102,8 +106,10 @@ class BurstReader(wiring.Component):
             ar.payload.burst.eq(Burst.INCR),
             ar.payload.id.eq(self._id),
             issued.eq(ar.valid & ar.ready),
-            taken.eq(self.beats.valid & self.beats.ready),
-            self.stretches.ready.eq((stretch.beats == 0) | (issued & (stretch.beats == beats))),
+            taken.eq(kept.head.valid & kept.head.ready),
+            self.stretches.ready.eq(
+                ~dropping & ((stretch.beats == 0) | (issued & (stretch.beats == beats)))
+            ),
         ]
         m.d.sync += free.eq(free - Mux(issued, beats, 0) + taken)
         with m.If(issued):
@@ -113,12 +119,17 @@ class BurstReader(wiring.Component):
             ]
         with m.If(self.stretches.valid & self.stretches.ready):
             m.d.sync += stretch.eq(self.stretches.payload)
+        with m.If(self.cancel):
+            m.d.sync += dropping.eq(1)
+            m.d.sync += stretch.beats.eq(Mux(ar.valid & ~ar.ready, beats, 0))
+        with m.Elif((stretch.beats == 0) & (free == self._depth)):
+            m.d.sync += dropping.eq(0)
         m.d.comb += [
             kept.entries.valid.eq(r.valid),
             kept.entries.payload.eq(Cat(r.payload.data, r.payload.resp[1])),
             r.ready.eq(1),
-            self.beats.valid.eq(kept.head.valid),
+            self.beats.valid.eq(kept.head.valid & ~dropping),
             self.beats.payload.eq(kept.head.payload),
-            kept.head.ready.eq(self.beats.ready),
+            kept.head.ready.eq(self.beats.ready | dropping),
         ]
         return m

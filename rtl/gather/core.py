@@ -86,6 +86,10 @@ class LaunchControl(wiring.Component):
         Ends, in order.
     busy : Out(1)
         A launch is in the unit.
+    abort : In(1)
+        Give up the launch that is in the unit, if there is one whose last word has not left.
+    cut, aborting : Out(1)
+        The launch is given up in this clock; it has been.
     """
 
     now: In(48)
@@ -97,6 +101,9 @@ class LaunchControl(wiring.Component):
     status: In(8)
     done: Out(stream.Signature(GatherDone))
     busy: Out(1)
+    abort: In(1)
+    cut: Out(1)
+    aborting: Out(1)
 
     def elaborate(self, platform):
         m = Module()
@@ -136,8 +143,12 @@ class LaunchControl(wiring.Component):
                         m.d.sync += done.status.eq(self.status)
                     with m.If(self.last):
                         m.next = "DONE"
+                with m.If(self.abort & ~self.aborting & ~(self.word & self.last)):
+                    m.d.comb += self.cut.eq(1)
+                    m.d.sync += [self.aborting.eq(1), done.status.eq(GatherStatus.ABORTED)]
             with m.State("DONE"):
                 m.d.comb += [self.busy.eq(1), self.done.valid.eq(1)]
+                m.d.sync += self.aborting.eq(0)
                 with m.If(self.done.ready):
                     m.next = "IDLE"
         return m
@@ -148,7 +159,10 @@ class GatherUnit(wiring.Component):
 
     For each descriptor, in order: one ``ResultHeader`` word, then ``count`` ids, zero-extended to
     64 bits. A refused descriptor (see ``DescriptorChecker`` and ``IdRequester``) or a failed read
-    gives a header with its status and no ids; the unit goes on with the next. Descriptors and
+    gives a header with its status and no ids; the unit goes on with the next. A launch that is
+    aborted ends with the targets that it has come to, all others being left out: those whose ids
+    were all requested are whole, the others ABORTED, at least one of them if any is missing. It
+    waits for reads in flight, and for its words to be taken. Descriptors and
     positions are fetched ahead, so id reads of one target follow those of the one before without a
     gap, at up to one a clock. One launch at a time; the next may be waiting.
 
@@ -179,6 +193,8 @@ class GatherUnit(wiring.Component):
         One a launch, after its last word.
     busy : Out(1)
         A launch is in the unit.
+    abort : In(1)
+        Ends the launch that is in the unit with ABORTED; without one it does nothing.
     seen, refused, empty, issued, blocked : Out(1)
         One clock each a descriptor looked at, refused, of an empty list; an id read requested; a
         request held up since ``outstanding`` are in flight.
@@ -224,6 +240,7 @@ class GatherUnit(wiring.Component):
                 "axi": Out(self._axi),
                 "results": Out(stream.Signature(ResultWord)),
                 "done": Out(stream.Signature(GatherDone)),
+                "abort": In(1),
                 **dict.fromkeys(("busy", "seen", "refused", "empty", "issued", "blocked"), Out(1)),
             }
         )
@@ -279,6 +296,10 @@ class GatherUnit(wiring.Component):
             reader.credit.eq(writer.credit),
             writer.reserve.eq(reader.issued),
             control.now.eq(self.now),
+            control.abort.eq(self.abort),
+            fetcher.abort.eq(control.cut),
+            checker.aborting.eq(control.aborting),
+            requester.aborting.eq(control.aborting),
             control.word.eq(self.results.valid & self.results.ready),
             control.header.eq(writer.header),
             control.last.eq(self.results.payload.last),

@@ -26,10 +26,14 @@ class DescriptorRun(data.Struct):
 
 
 class FetchedDescriptor(data.Struct):
-    """A descriptor as it came; ``error``: the bus failed. ``last``: of its launch."""
+    """A descriptor as it came; ``error``: the bus failed. ``last``: of its launch.
+
+    ``cut``: it stands for all that are not fetched any more, and holds none of them.
+    """
 
     descriptor: GatherDescriptor
     error: 1
+    cut: 1
     last: 1
 
 
@@ -59,7 +63,7 @@ class DescriptorFetcher(wiring.Component):
     """Reads the descriptors of a run and hands them out one a clock, in order.
 
     Runs follow one another without a gap. Members: ``runs`` in, ``axi`` (a BurstReader's port),
-    ``descriptors`` out.
+    ``descriptors`` out; ``abort`` in, one clock: end the run with one descriptor that is ``cut``.
 
     Parameters
     ----------
@@ -78,6 +82,7 @@ class DescriptorFetcher(wiring.Component):
             {
                 "runs": In(stream.Signature(DescriptorRun)),
                 "axi": Out(axi),
+                "abort": In(1),
                 "descriptors": Out(stream.Signature(FetchedDescriptor)),
             }
         )
@@ -91,11 +96,12 @@ class DescriptorFetcher(wiring.Component):
         lane, left = Signal(range(max(each, 2))), Signal(32)
         run, stretches = self.runs, reader.stretches
         first = Signal(range(max(each, 2)))
-        accept, done = Signal(), Signal()
+        accept, done, fire, cut = Signal(), Signal(), Signal(), Signal()
         if each > 1:
             m.d.comb += first.eq(run.payload.address[5 : beat_bytes.bit_length() - 1])
         m.d.comb += [
-            done.eq(self.descriptors.valid & self.descriptors.ready & (left == 1)),
+            fire.eq(self.descriptors.valid & self.descriptors.ready),
+            done.eq(fire & (left == 1)),
             accept.eq((left == 0) | done),
             stretches.valid.eq(run.valid & accept),
             run.ready.eq(stretches.ready & accept),
@@ -106,17 +112,23 @@ class DescriptorFetcher(wiring.Component):
         words = data.ArrayLayout(GatherDescriptor, each)
         beat_used = Signal()
         m.d.comb += [
-            self.descriptors.valid.eq(beats.valid & (left != 0)),
+            self.descriptors.valid.eq((beats.valid & (left != 0)) | cut),
+            self.descriptors.payload.cut.eq(cut),
             self.descriptors.payload.descriptor.eq(data.View(words, beats.payload.data)[lane]),
             self.descriptors.payload.error.eq(beats.payload.error),
             self.descriptors.payload.last.eq(left == 1),
             beat_used.eq((lane == each - 1) | (left == 1)),
             beats.ready.eq((left != 0) & self.descriptors.ready & beat_used),
         ]
-        with m.If(self.descriptors.valid & self.descriptors.ready):
+        with m.If(fire):
             m.d.sync += [lane.eq(Mux(lane == each - 1, 0, lane + 1)), left.eq(left - 1)]
+        with m.If(done):
+            m.d.sync += cut.eq(0)
         with m.If(run.valid & run.ready):
             m.d.sync += [lane.eq(first), left.eq(run.payload.count)]
+        with m.If(self.abort & (left != 0) & ~done):
+            m.d.comb += reader.cancel.eq(1)
+            m.d.sync += [cut.eq(1), left.eq(1)]
         return m
 
 
@@ -140,12 +152,15 @@ class DescriptorChecker(wiring.Component):
         What came.
     jobs : Out(stream of Job)
         What is to be done.
+    aborting : In(1)
+        All descriptors become jobs of no positions with status ABORTED.
     seen, refused, empty : Out(1)
         For counters: a descriptor was taken in this clock, and what it was.
     """
 
     descriptors: In(stream.Signature(FetchedDescriptor))
     jobs: Out(stream.Signature(Job))
+    aborting: In(1)
     seen: Out(1)
     refused: Out(1)
     empty: Out(1)
@@ -195,6 +210,7 @@ class DescriptorChecker(wiring.Component):
         taken, job = self.descriptors.payload, Signal(Job)
         given = taken.descriptor
         wide, explicit, good = Signal(), Signal(), Signal()
+        fire, given_up = Signal(), Signal()
         distinct, whole, count = Signal(), Signal(), Signal(16)
         status = Signal(GatherStatus)
         m.d.comb += [
@@ -204,7 +220,9 @@ class DescriptorChecker(wiring.Component):
             whole.eq(distinct & (given.degree <= given.fan_out)),
             good.eq(self._good(m, given, wide, explicit, distinct)),
             self.descriptors.ready.eq(~self.jobs.valid | self.jobs.ready),
-            self.seen.eq(self.descriptors.valid & self.descriptors.ready),
+            fire.eq(self.descriptors.valid & self.descriptors.ready),
+            given_up.eq(self.aborting | taken.cut),
+            self.seen.eq(fire & ~given_up),
             self.refused.eq(self.seen & ~taken.error & ~good),
             self.empty.eq(self.seen & ~taken.error & good & (given.degree == 0)),
             job.list_address.eq(given.list_address),
@@ -221,11 +239,13 @@ class DescriptorChecker(wiring.Component):
             count.eq(Mux(whole | (given.degree == 0), given.degree, given.fan_out)),
             job.count.eq(Mux(status == GatherStatus.OK, count, 0)),
         ]
-        with m.If(taken.error):
+        with m.If(given_up):
+            m.d.comb += status.eq(GatherStatus.ABORTED)
+        with m.Elif(taken.error):
             m.d.comb += status.eq(GatherStatus.BUS_ERROR)
         with m.Elif(~good):
             m.d.comb += status.eq(GatherStatus.BAD_DESCRIPTOR)
-        with m.If(self.seen):
+        with m.If(fire):
             m.d.sync += [self.jobs.payload.eq(job), self.jobs.valid.eq(1)]
         with m.Elif(self.jobs.ready):
             m.d.sync += self.jobs.valid.eq(0)

@@ -43,13 +43,15 @@ class IdRequester(wiring.Component):
     """Joins positions with their jobs and computes addresses; one a clock, one clock of latency.
 
     A position at or beyond the list's degree refuses the target with BAD_DESCRIPTOR, one that could
-    not be read with BUS_ERROR; what follows in that target is not read either.
+    not be read with BUS_ERROR, any position with ABORTED while ``aborting`` is set; what follows in
+    that target is not read either.
 
-    Members: ``jobs`` and ``positions`` in, ``requests`` out.
+    Members: ``jobs``, ``positions`` and ``aborting`` in, ``requests`` out.
     """
 
     jobs: In(stream.Signature(Job))
     positions: In(stream.Signature(POSITION))
+    aborting: In(1)
     requests: Out(stream.Signature(Request))
 
     def elaborate(self, platform):
@@ -58,7 +60,9 @@ class IdRequester(wiring.Component):
         failed, fire, bad = Signal(), Signal(), Signal()
         status = Signal(GatherStatus)
         m.d.comb += [
-            bad.eq(~pick.tag.none & (pick.tag.fault | (pick.position >= job.degree))),
+            bad.eq(
+                ~pick.tag.none & (self.aborting | pick.tag.fault | (pick.position >= job.degree))
+            ),
             request.address.eq(
                 job.list_address + Mux(job.wide, pick.position << 3, pick.position << 2)
             ),
@@ -77,6 +81,8 @@ class IdRequester(wiring.Component):
         ]
         with m.If(pick.tag.none):
             m.d.comb += status.eq(job.status)
+        with m.Elif(self.aborting):
+            m.d.comb += status.eq(GatherStatus.ABORTED)
         with m.Elif(bad):
             m.d.comb += status.eq(
                 Mux(pick.tag.fault, GatherStatus.BUS_ERROR, GatherStatus.BAD_DESCRIPTOR)

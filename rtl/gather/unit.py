@@ -151,6 +151,7 @@ class GatherSimUnit(wiring.Component):
                 "stage": In(StageRequest),
                 "stage_toggle": In(1),
                 "result_free": In(1),
+                "abort": In(1),
                 "event": Out(GatherEvent),
                 "event_toggle": Out(1),
                 "quiet": Out(1),
@@ -179,6 +180,7 @@ class GatherSimUnit(wiring.Component):
         connect(m, self.core.results, self.landing.results)
         connect(m, stages.messages, self.staging.requests)
         started = Signal()
+        abort_unread, abort_vain = self._abort(m, launches)
         m.d.comb += [
             launches.word.eq(self.launch),
             launches.toggle.eq(self.launch_toggle),
@@ -201,9 +203,25 @@ class GatherSimUnit(wiring.Component):
         with m.Elif(stages.overflow):
             m.d.comb += violations.found3.eq(STAGE_OVERFLOW)
         self._report(m, violations)
-        idle, unread = self._rest(m, launches, stages, violations)
+        unread = launches.unread | stages.unread | self.landing.unread | abort_unread
+        idle = self._rest(m, unread, violations.valid | abort_vain)
         self._count(m, started, idle & unread)
         return m
+
+    def _abort(self, m, launches):
+        """Give up the launch in the unit, or the oldest that waits as soon as it is in the unit."""
+        seen, pending, unread, vain = Signal(), Signal(), Signal(), Signal()
+        m.d.sync += seen.eq(self.abort)
+        m.d.comb += [
+            unread.eq(self.abort != seen),
+            vain.eq(pending & ~self.core.busy & ~launches.messages.valid),
+            self.core.abort.eq(pending),
+        ]
+        with m.If(unread):
+            m.d.sync += pending.eq(1)
+        with m.Elif(self.core.busy | vain):
+            m.d.sync += pending.eq(0)
+        return unread, vain
 
     def _report(self, m, violations):
         """Put what happened in this clock on the event port."""
@@ -221,21 +239,20 @@ class GatherSimUnit(wiring.Component):
                 event.violation_rule.eq(violations.rule),
             ]
 
-    def _rest(self, m, launches, stages, violations):
-        """Whether nothing is under way, and whether an input is waiting to be seen."""
-        idle, unread = Signal(), Signal()
+    def _rest(self, m, unread, otherwise_busy):
+        """Whether nothing is under way; the unit is quiet if no input waits to be seen, either."""
+        idle = Signal()
         m.d.comb += [
-            unread.eq(launches.unread | stages.unread | self.landing.unread),
             idle.eq(
                 ~self.core.busy
                 & ~self.core.launches.valid
                 & ~self.dram.busy
                 & ~self.staging.busy
-                & ~violations.valid
+                & ~otherwise_busy
             ),
             self.quiet.eq(idle & ~unread),
         ]
-        return idle, unread
+        return idle
 
     def _count(self, m, started, woken):
         counters, core, dram = self.counters, self.core, self.dram
