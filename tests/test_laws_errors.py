@@ -1,6 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """What goes wrong in a run ends it with one line; what a command does wrong ends that command."""
 
+import json
 import re
 import zlib
 from dataclasses import replace
@@ -23,6 +24,7 @@ from host.firmware_csd import FirmwareCsdHost, FirmwareCsdParameters
 from host.ns_config import NsConfig
 from host.reference import sample
 from host.trace import Trace
+from rtl.contract.gather import GatherStatus
 from rtl.contract.kernel import BusError, Cause
 from rtl.contract.ns_config import BODY_LIST_OFFSET
 from rtl.contract.nvme import Status
@@ -181,3 +183,11 @@ class TestRun:
         with pytest.raises(SimulationFailed, match="not NS_CONFIG_MAGIC") as caught:
             run_function("run_refused", "firmware-csd", "icarus", as_text(hub_configuration()))
         assert caught.value.kind == "NvmeError"
+
+    def test_a_launch_can_be_given_up_and_the_others_go_on(self):
+        folder = run_function("run_given_up", "fpga-csd", "icarus", as_text())
+        given_up, *others = json.loads((folder / "launches.json").read_text())
+        whole = [GatherStatus.OK, 64 * (8 + 64 * 8)]
+        assert given_up[0] == GatherStatus.ABORTED
+        assert 0 < given_up[1] < whole[1]
+        assert others == [whole, whole]

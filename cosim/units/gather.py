@@ -116,6 +116,11 @@ class GatherPort:
         """Staging requests and launches that came in the same clock period as another one."""
         return self._stage_over.delayed + self._launch_over.delayed
 
+    @property
+    def is_running(self) -> bool:
+        """A launch has been handed over and has not ended."""
+        return self._running is not None
+
     def stage(self, address: int, data: bytes, cause: Cause, *, request: int = 0) -> Any:
         """As in the protocol; ``data`` is at most a slot, :exc:`ValueError` otherwise."""
         if not 0 < len(data) <= self._slot_bytes:

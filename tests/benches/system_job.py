@@ -128,6 +128,34 @@ async def run_media_error(dut, job):
     (folder / "subgraphs.json").write_text(json.dumps([hops]))
 
 
+async def run_given_up(dut, job):
+    """Give up a launch on its way; another waits, a third comes later. Leaves how all ended."""
+    machine = await start(dut, job)
+    kernel, card = machine.kernel, machine.host.card
+    base = card.window_bytes // 2
+    fields = {"mode": GatherMode.DRAW, "id_log2": 3, "fan_out": 64, "degree": 4096}
+    descriptor = pack(GatherDescriptor, magic=DESCRIPTOR_MAGIC, **fields)
+
+    def give_up():
+        while not machine.gather.is_running:
+            yield kernel.env.timeout(10_000)
+        yield from card.abort(kernel.origin("host-cpu", "host.give-up"))
+
+    def work():
+        cause = kernel.origin("host-cpu", "host.start")
+        cause = yield from card.write(0, bytes(8 * fields["degree"]), cause)
+        cause = yield from card.write(base, LISTS * descriptor, cause)
+        launches = [kernel.env.process(card.launch(base, LISTS, cause)) for _ in range(2)]
+        kernel.env.process(give_up())
+        yield kernel.env.all_of(launches)
+        cause = latest(launch.value[2] for launch in launches)
+        third = yield from card.launch(base, LISTS, cause)
+        return [*(launch.value for launch in launches), third]
+
+    found = [(status, len(words.words)) for status, words, _ in await machine.do(work())]
+    (Path(job["folder"]) / "launches.json").write_text(json.dumps(found))
+
+
 async def run_refused(dut, job):
     """Run a system whose host writes a magic that no device knows."""
     with patch("host.ns_config.MAGIC", 0):
