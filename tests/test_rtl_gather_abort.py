@@ -1,11 +1,15 @@
+# amaranth: UnusedElaboratable=no
 """A launch that is given up: it ends soon, its targets whole or without ids; the unit goes on."""
 
 import random
 
 import pytest
 
+from rtl.axi4 import Axi4Read
 from rtl.contract.codec import unpack
 from rtl.contract.gather import GatherMode, GatherStatus, ResultHeader
+from rtl.gather.burst import BurstReader
+from tests.gather_bench import ReadMemory, Stalls, collect, put, simulate
 from tests.gather_core_bench import GatherBench, header
 from tests.scenarios.gather import GatherScenario, Launch, random_scenario, reference
 
@@ -30,11 +34,12 @@ def check(bench, number):
     found, done = targets(bench.words[number]), bench.done[number]
     assert done.words == len(bench.words[number])
     assert bench.last[number] == [0] * (done.words - 1) + [1]
-    if number not in bench.aborted or found == expected:
-        assert found == expected
-        assert number not in bench.aborted or done.status in (ABORTED, done.status)
+    if number not in bench.aborted or bench.aborted[number] >= done.last:
+        assert (found, done.status) == (expected, reference(bench.scenario, launch)[1])
         return 0
     assert done.status == ABORTED
+    if found == expected:
+        return 0
     given_up = [place for place, one in enumerate(found) if one == (ABORTED, [])]
     for place, one in enumerate(found):
         assert place in given_up or one == expected[place], place
@@ -66,16 +71,27 @@ def test_any_moment_will_do(stalls, latency):
         assert bench.done[number].last < clock + (latency + 40) * (1 + stalls) + 40 * 24
 
 
+def test_every_clock_of_a_short_launch():
+    scenario = long_scenario(2, fan_out=3)
+    scenario.launches = scenario.launches[:1] * 50
+    moments = {number: number + 1 for number in range(50)}
+    bench = GatherBench(scenario, latency=3, abort=moments).run()
+    given_up = [check(bench, number) for number in range(50)]
+    assert set(given_up) == {0, 1, 2}
+    whole = [number for number in range(50) if bench.done[number].status == GatherStatus.OK]
+    assert 0 < len(whole) < 40
+
+
 def draws(count, degree=1000, fan_out=40):
     fields = {"mode": GatherMode.DRAW, "fan_out": fan_out, "degree": degree}
     return [{**fields, "list_address": 0x8000, "key": key} for key in range(count)]
 
 
-def long_scenario(count=500):
+def long_scenario(count=500, fan_out=40):
     scenario = GatherScenario()
     scenario.store_list(0x8000, range(1000), 8)
-    scenario.launch(0x1000, draws(count))
-    scenario.launch(0x1000, draws(3))
+    scenario.launch(0x1000, draws(count, fan_out=fan_out))
+    scenario.launch(0x6000, draws(3))
     return scenario
 
 
@@ -84,8 +100,8 @@ def test_the_end_does_not_wait_for_descriptors_that_were_not_fetched():
     assert check(bench, 0) > 0
     assert check(bench, 1) == 0
     assert len(targets(bench.words[0])) < 60
-    # What is on the bus, and a clock a position of the jobs between fetcher and requests.
-    assert bench.done[0].last - bench.aborted[0] < 20 + 40 * 24
+    # What is on the bus, a clock a job between fetcher and requests, and the words behind.
+    assert bench.done[0].last - bench.aborted[0] < 20 + 2 * 24 + 80
     assert bench.done[1].status == GatherStatus.OK
 
 
@@ -113,19 +129,44 @@ def test_a_failed_target_keeps_its_status():
 
 
 def test_nothing_to_give_up():
-    """Asked while the unit rests, and while the end is on offer."""
-    scenario = long_scenario(2)
-    bench = GatherBench(scenario, abort={0: 100_000})
+    """Asked in every clock in which the unit rests."""
+    bench = GatherBench(long_scenario(2))
     dut = bench.dut
 
     async def ask(ctx):
         ctx.set(dut.abort, 1)
         while True:
-            _, _, word, last = await ctx.tick().sample(dut.results.valid, dut.results.payload.last)
-            ctx.set(dut.abort, 1 - ctx.get(dut.busy))
-            if word and last:
-                ctx.set(dut.abort, 1)
+            await ctx.tick()
+            ctx.set(dut.abort, ~ctx.get(dut.busy) & 1)
 
     bench._abort = ask
     bench.run()
     bench.check()
+
+
+@pytest.mark.parametrize("stalls", [0, 4])
+def test_cancelled_beats_are_not_handed_out_later(stalls):
+    """Stretches of which some are cancelled at any clock: requests stay until they are taken."""
+    scenario = GatherScenario(size=1 << 14)
+    scenario.store_list(0, range(1 << 11), 8)
+    axi = Axi4Read(64, 512, 2)
+    dut = BurstReader(axi, id=1)
+    memory = ReadMemory(dut.axi, scenario, stalls=stalls, latency=4, seed=1)
+    rng = random.Random(stalls)
+
+    async def drive(ctx):
+        for _ in range(60):
+            first, beats = rng.randrange(200), rng.randint(1, 30)
+            await put(ctx, dut.stretches, {"address": 64 * first, "beats": beats})
+            taken = await collect(ctx, dut.beats, rng.randint(0, beats), Stalls(stalls, seed=3))
+            for number, beat in enumerate(taken):
+                expected = scenario.image[64 * (first + number) :][:64]
+                assert beat.data == int.from_bytes(expected, "little")
+            for _ in range(rng.randint(0, 9)):
+                await ctx.tick()
+            ctx.set(dut.cancel, 1)
+            await ctx.tick()
+            ctx.set(dut.cancel, 0)
+
+    simulate(dut, drive, background=(memory.serve,), limit_cycles=30_000)
+    assert len(memory.requests) < 60 * 4

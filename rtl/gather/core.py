@@ -298,7 +298,7 @@ class GatherUnit(wiring.Component):
             control.now.eq(self.now),
             control.abort.eq(self.abort),
             fetcher.abort.eq(control.cut),
-            checker.aborting.eq(control.aborting),
+            source.aborting.eq(control.aborting),
             requester.aborting.eq(control.aborting),
             control.word.eq(self.results.valid & self.results.ready),
             control.header.eq(writer.header),

@@ -138,8 +138,8 @@ class DescriptorChecker(wiring.Component):
     Refused with BAD_DESCRIPTOR: a wrong magic, mode or id_log2, a fan-out of 0 or above
     ``max_fan_out``, or above ``max_distinct`` to be drawn without replacement, a list not aligned
     to its ids, explicit positions not aligned to 4 bytes, a list or positions that run over the end
-    of the address space. What the bus could not read is BUS_ERROR. A well-formed descriptor of
-    degree 0 becomes a job of no positions.
+    of the address space. What the bus could not read is BUS_ERROR, what is cut is ABORTED. A
+    well-formed descriptor of degree 0 becomes a job of no positions.
 
     Parameters
     ----------
@@ -152,15 +152,12 @@ class DescriptorChecker(wiring.Component):
         What came.
     jobs : Out(stream of Job)
         What is to be done.
-    aborting : In(1)
-        All descriptors become jobs of no positions with status ABORTED.
     seen, refused, empty : Out(1)
         For counters: a descriptor was taken in this clock, and what it was.
     """
 
     descriptors: In(stream.Signature(FetchedDescriptor))
     jobs: Out(stream.Signature(Job))
-    aborting: In(1)
     seen: Out(1)
     refused: Out(1)
     empty: Out(1)
@@ -210,7 +207,7 @@ class DescriptorChecker(wiring.Component):
         taken, job = self.descriptors.payload, Signal(Job)
         given = taken.descriptor
         wide, explicit, good = Signal(), Signal(), Signal()
-        fire, given_up = Signal(), Signal()
+        fire = Signal()
         distinct, whole, count = Signal(), Signal(), Signal(16)
         status = Signal(GatherStatus)
         m.d.comb += [
@@ -221,8 +218,7 @@ class DescriptorChecker(wiring.Component):
             good.eq(self._good(m, given, wide, explicit, distinct)),
             self.descriptors.ready.eq(~self.jobs.valid | self.jobs.ready),
             fire.eq(self.descriptors.valid & self.descriptors.ready),
-            given_up.eq(self.aborting | taken.cut),
-            self.seen.eq(fire & ~given_up),
+            self.seen.eq(fire & ~taken.cut),
             self.refused.eq(self.seen & ~taken.error & ~good),
             self.empty.eq(self.seen & ~taken.error & good & (given.degree == 0)),
             job.list_address.eq(given.list_address),
@@ -239,7 +235,7 @@ class DescriptorChecker(wiring.Component):
             count.eq(Mux(whole | (given.degree == 0), given.degree, given.fan_out)),
             job.count.eq(Mux(status == GatherStatus.OK, count, 0)),
         ]
-        with m.If(given_up):
+        with m.If(taken.cut):
             m.d.comb += status.eq(GatherStatus.ABORTED)
         with m.Elif(taken.error):
             m.d.comb += status.eq(GatherStatus.BUS_ERROR)

@@ -111,6 +111,8 @@ class Picker(wiring.Component):
         As a :class:`PositionMixer` takes them; a job of no positions gives one with ``tag.none``.
     started : Out(stream of Job)
         The job, with its first word.
+    aborting : In(1)
+        Jobs end with the word on offer, but explicit ones, all of whose beats are taken.
     """
 
     def __init__(self, data_bits):
@@ -122,6 +124,7 @@ class Picker(wiring.Component):
                 "fetched": In(stream.Signature(Job)),
                 "beats": In(stream.Signature(beat)),
                 "words": Out(stream.Signature(word)),
+                "aborting": In(1),
                 "started": Out(stream.Signature(Job)),
             }
         )
@@ -137,7 +140,7 @@ class Picker(wiring.Component):
         offered, fire, drawn = Signal(), Signal(), Signal(32)
         m.d.comb += [
             first.eq(number == 0),
-            last.eq((job.count == 0) | (number == job.count - 1)),
+            last.eq((job.count == 0) | (number == job.count - 1) | (self.aborting & ~job.explicit)),
             read.eq(job.explicit & (job.count != 0)),
             lane.eq(Mux(first, job.positions_address[2 : 2 + lane_bits], lane_after)),
             words.bypass.eq(read | job.whole),
@@ -185,7 +188,7 @@ class PositionSource(wiring.Component):
         Largest fan-out of a job without replacement.
 
     Members: ``jobs`` in; ``axi``; ``started`` out, each job before its first position;
-    ``positions`` out (position, tag: :class:`Pick`).
+    ``positions`` out (position, tag: :class:`Pick`); ``aborting`` in: jobs may end early.
     """
 
     def __init__(self, axi, *, id, max_distinct):
@@ -198,6 +201,7 @@ class PositionSource(wiring.Component):
                 "jobs": In(stream.Signature(Job)),
                 "axi": Out(axi),
                 "started": Out(stream.Signature(Job)),
+                "aborting": In(1),
                 "positions": Out(stream.Signature(position)),
             }
         )
@@ -209,6 +213,7 @@ class PositionSource(wiring.Component):
         m.submodules.mixer = mixer = PositionMixer(Pick)
         m.submodules.distinct = distinct = DistinctFilter(Pick, self._max_distinct)
         m.submodules.started = started = Queue(Job, 16)
+        m.d.comb += picker.aborting.eq(self.aborting)
         connect(m, flipped(self.jobs), fetcher.jobs)
         connect(m, fetcher.axi, flipped(self.axi))
         connect(m, fetcher.fetched, picker.fetched)
