@@ -17,15 +17,23 @@ import bchlib
 import galois
 import numpy as np
 
-from rtl.contract.bch import BchCode, field_tables
+from rtl.contract.bch import BchCode
 from tests.bch_bench import expected, read_pins
 from tests.bch_player import build_player, play
-from tests.scenarios.bch import COSMOS, DOUBLE, WIDE, codewords, decodable_share, flip, weights
+from tests.scenarios.bch import (
+    COSMOS,
+    DOUBLE,
+    TRIPLE,
+    WIDE,
+    codewords,
+    decodable_share,
+    flip,
+    weights,
+    zero_sum,
+)
 
 __all__ = ["CASES", "Case", "campaign", "miscorrections"]
 
-TRIPLE = BchCode(m=8, t=3, chunk_bytes=18)
-"""Small enough for claims of more than t errors to have t false roots now and then."""
 BYTES_BEHIND = BchCode(m=10, t=4, chunk_bytes=92)
 """Of 97 bytes: with four bytes a clock the word that ends a transfer has up to three more."""
 BEYOND = 5
@@ -125,21 +133,6 @@ def round_of(case, seed):
     add(np.full_like(noise, 0), noise)
     order = draws.permutation(sum(map(len, sent)))
     return np.concatenate(sent)[order], np.concatenate(received)[order]
-
-
-def zero_sum(code, draws):
-    """Three places whose powers of alpha add up to nothing: the first syndrome is zero.
-
-    Then the locator's length jumps by two steps at once, and is ahead of its iteration.
-    """
-    powers, logarithms = field_tables(code.m)
-    bits = 8 * code.chunk_bytes + code.parity_bits
-    while True:
-        one, other = (int(place) for place in draws.choice(bits, 2, replace=False))
-        third = logarithms[powers[one] ^ powers[other]]
-        if third < bits:
-            # The first bit of a codeword is its highest power.
-            return [bits - 1 - power for power in (one, other, third)]
 
 
 def cut(words, seed):

@@ -12,11 +12,13 @@ from tests.scenarios.bch import (
     COSMOS,
     DOUBLE,
     PADDED,
+    TRIPLE,
     WIDE,
     codewords,
     decodable_share,
     flip,
     weights,
+    zero_sum,
 )
 
 CODES = [
@@ -81,6 +83,31 @@ def test_bursts_across_every_part(code):
     good = codewords(code, len(starts), seed=5)
     counts, _ = check(code, good, flip(good, [range(at, at + code.t) for at in starts]))
     assert counts.tolist() == [code.t] * len(starts)
+
+
+@pytest.mark.parametrize("code", [*CODES, pytest.param(TRIPLE, id="m8-t3-18")])
+def test_errors_whose_first_syndrome_is_zero(code):
+    """The locator's length is ahead of the iteration, and waits for it."""
+    draws = np.random.default_rng(11)
+    good = codewords(code, 100, seed=12)
+    check(code, good, flip(good, [zero_sum(code, draws) for _ in good]))
+
+
+def test_what_claims_more_than_t_errors_is_left_as_it_came():
+    """Words of a code of t = 2 with one error more: as a single error, but in the third syndrome.
+
+    The locator then has more coefficients than there is room for; those that are left have roots.
+    """
+    weak = BchCode(m=8, t=2, chunk_bytes=19)
+    assert weak.codeword_bytes == TRIPLE.codeword_bytes
+    words = codewords(weak, 3000, seed=13)
+    others = ~TRIPLE.check(words)
+    received = flip(words, [[n % (8 * weak.codeword_bytes)] for n in range(len(words))])
+    corrected, counts, ok = TRIPLE.decode(received)
+    assert others.sum() > 2900
+    assert not ok[others].any()
+    assert not counts[others].any()
+    assert np.array_equal(corrected[others], received[others])
 
 
 @pytest.mark.slow

@@ -8,7 +8,18 @@ from rtl.bch.decoder import BchDecoder
 from rtl.bch.framer import longest_window
 from rtl.contract.bch import BchCode
 from tests.bch_bench import decode_transfers, expected
-from tests.scenarios.bch import COSMOS, DOUBLE, PADDED, WIDE, codewords, flip, weights
+from tests.scenarios.bch import (
+    COSMOS,
+    DOUBLE,
+    PADDED,
+    TRIPLE,
+    WIDE,
+    codewords,
+    flip,
+    remainder_of_power,
+    weights,
+    zero_sum,
+)
 
 SINGLE_BYTES = (DOUBLE, 1)
 """A code, and bytes a clock."""
@@ -134,6 +145,36 @@ def test_random_words_miscorrect_as_in_the_reference(code, phases):
     draws = np.random.default_rng(10)
     words = draws.integers(0, 256, (24, code.codeword_bytes), dtype=np.uint8)
     check(code, cut(words, [24]), phases=phases)
+
+
+def test_errors_whose_first_syndrome_is_zero():
+    """The locator's length is ahead of the iteration, and waits for it."""
+    code, phases = BYTE_LEFT
+    draws = np.random.default_rng(19)
+    received = flip(codewords(code, 12, seed=20), [zero_sum(code, draws) for _ in range(12)])
+    out = check(code, cut(received, [12]), phases=phases)
+    assert out.verdicts == [(3, 0)] * 12
+
+
+def test_what_claims_more_than_t_errors_is_left_as_it_came():
+    """Words of a weaker code with one error more: of their locators only a part is left."""
+    weak = BchCode(m=8, t=2, chunk_bytes=19)
+    assert weak.codeword_bytes == TRIPLE.codeword_bytes
+    received = flip(codewords(weak, 40, seed=21), [[3 * n] for n in range(40)])
+    out = check(TRIPLE, cut(received, [40]), phases=1)
+    assert out.transfers == [received.tobytes() + b"\x77" * (received.size % 2)]
+    assert out.verdicts == [(0, 1)] * 40
+
+
+def test_errors_that_seem_to_lie_behind_a_codeword_are_not_corrected_there():
+    """Parity that is wrong as by one error n bits behind the last one: in the byte that follows."""
+    code, phases = BYTE_LEFT
+    words = codewords(code, 8, seed=22)
+    for behind, word in enumerate(words, start=1):
+        word[code.chunk_bytes :] ^= np.frombuffer(remainder_of_power(code, -behind), np.uint8)
+    out = check(code, cut(words, [1] * 8), phases=phases)
+    assert out.verdicts == [(0, 1)] * 8
+    assert all(raw[-1] == 0x77 for raw in out.transfers)
 
 
 def test_transfers_without_codewords_pass_as_they_came():

@@ -4,15 +4,29 @@ import math
 
 import numpy as np
 
-from rtl.contract.bch import BchCode
+from rtl.contract.bch import BchCode, field_tables
 
-__all__ = ["COSMOS", "DOUBLE", "PADDED", "WIDE", "codewords", "decodable_share", "flip", "weights"]
+__all__ = [
+    "COSMOS",
+    "DOUBLE",
+    "PADDED",
+    "TRIPLE",
+    "WIDE",
+    "codewords",
+    "decodable_share",
+    "flip",
+    "remainder_of_power",
+    "weights",
+    "zero_sum",
+]
 
 COSMOS = BchCode(m=12, t=14, chunk_bytes=256)
 WIDE = BchCode(m=13, t=8, chunk_bytes=512)
 PADDED = BchCode(m=13, t=9, chunk_bytes=512)
 """Three pad bits in the last byte of parity."""
 DOUBLE = BchCode(m=8, t=2, chunk_bytes=16)
+TRIPLE = BchCode(m=8, t=3, chunk_bytes=18)
+"""Small enough for claims of more than t errors to have t false roots now and then."""
 
 
 def codewords(code, count, seed):
@@ -46,3 +60,33 @@ def decodable_share(code):
     bits = 8 * code.chunk_bytes + code.parity_bits
     sphere = sum(math.comb(bits, weight) for weight in range(code.t + 1))
     return sphere / 2**code.parity_bits
+
+
+def zero_sum(code, draws):
+    """Three places whose powers of alpha add up to nothing: the first syndrome is zero.
+
+    Then the locator's length jumps by two steps at once, and is ahead of its iteration.
+    """
+    powers, logarithms = field_tables(code.m)
+    bits = 8 * code.chunk_bytes + code.parity_bits
+    while True:
+        one, other = (int(place) for place in draws.choice(bits, 2, replace=False))
+        third = logarithms[powers[one] ^ powers[other]]
+        if third < bits:
+            # The first bit of a codeword is its highest power.
+            return [bits - 1 - power for power in (one, other, third)]
+
+
+def remainder_of_power(code, exponent):
+    """x^``exponent`` modulo the generator polynomial, as parity bytes.
+
+    Parity with these bits flipped has the syndromes of one error at that power of the code before
+    shortening; x^-1 is the power that would follow the last bit.
+    """
+    remainder = 1
+    for _ in range(exponent % code.length_bits):
+        remainder <<= 1
+        if remainder >> code.parity_bits:
+            remainder ^= code.generator
+    pad = 8 * code.parity_bytes - code.parity_bits
+    return (remainder << pad).to_bytes(code.parity_bytes, "big")
