@@ -14,6 +14,7 @@ __all__ = ["CHANNEL_MODULE", "DIE_MODULE", "emit_channel", "emit_component"]
 CHANNEL_MODULE = "flash_channel_unit"
 DIE_MODULE = "nand_die"
 CONSTANT_BLOCK = re.compile(r"always @\*\n(    [^\n;]+ = \d+'h[0-9a-f]+;\n)")
+COPY_BLOCK = re.compile(r"always @\*\n(    [^\n;]+ = [^\n;]+;\n)")
 TRIGGER = re.compile(r"reg (\\\$auto\$verilog_backend\S+ ) = 0;")
 SIM_RAM = Path(__file__).parent / "verilog" / "sim_ram.v"
 
@@ -23,13 +24,15 @@ def emit_component(path, component, name):
 
     Ports are ``clk``, ``rst`` and the members of its signature, those of interfaces joined by two
     underscores. A block that only assigns a constant has no event to wait for and would stay
-    undefined on an event-driven simulator, so it is made an initial one. In all others Yosys names
+    undefined on an event-driven simulator, so it is made an initial one. So would one that copies a
+    register until that first changes, so an initial one comes with it. In all others Yosys names
     a register that it sets at time 0, but before any block waits for it (IEEE 1800, 6.21); it is
     set by a nonblocking assignment instead, which comes after.
     """
     with _no_collection():
         text = verilog.convert(component, name=name, emit_src=False, strip_internal_attrs=True)
     text = CONSTANT_BLOCK.sub(r"initial\n\1", text)
+    text = COPY_BLOCK.sub(r"initial\n\1  always @*\n\1", text)
     text = TRIGGER.sub(r"reg \1;\n  initial \1<= 1'h0;", text)
     Path(path).write_text(text, encoding="ascii")
 

@@ -42,6 +42,17 @@ def test_every_block_can_run(channel):
         assert not re.search(r"always @\*\n +\S+ = \d+'h\w+;\n(?! )", path.read_text())
 
 
+def test_every_copy_is_made_at_the_start_too(channel):
+    """That of a register that has not changed yet would be undefined on Icarus."""
+    found = 0
+    for path in channel:
+        text = path.read_text()
+        for copy in re.findall(r"^  always @\*\n(    [^\n;]+;\n)", text, re.MULTILINE):
+            assert f"  initial\n{copy}  always @*\n{copy}" in text
+            found += 1
+    assert found > 0
+
+
 @pytest.mark.hdl
 def test_icarus_takes_it_without_a_word(channel):
     if shutil.which("iverilog") is None:
