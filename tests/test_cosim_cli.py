@@ -238,7 +238,7 @@ def test_verilog_of_a_configuration_is_written(run, tmp_path, monkeypatch):
 def test_the_benchmark_prints_its_figures(run, tmp_path, monkeypatch):
     asked = []
 
-    def bench(*, engine, json_path, decoder):
+    def bench(engine, json_path, *, decoder):
         asked.append((engine, json_path, decoder))
         return {"saturated_pages_per_s": 101.5}
 
@@ -247,6 +247,23 @@ def test_the_benchmark_prints_its_figures(run, tmp_path, monkeypatch):
     status, out, _ = run("bench", "frame", *options)
     assert (status, out) == (0, "saturated_pages_per_s: 101.5\n")
     assert asked == [("icarus", tmp_path / "f.json", "present")]
+
+
+def test_the_benchmark_of_both_decoders_prints_ratios_of_the_best(run, tmp_path, monkeypatch):
+    rates = iter([(200, 40), (90, 30), (160, 50), (120, 20), (100, 10), (100, 10)])
+
+    def bench(engine, json_path=None, *, decoder):
+        saturated, serial = next(rates)
+        return {
+            "saturated": {"cycles_per_cpu_s": saturated},
+            "serial": {"cycles_per_cpu_s": serial},
+        }
+
+    monkeypatch.setattr("cosim.bench.frame.bench_frame", bench)
+    status, out, _ = run("bench", "frame", "--decoder", "both", "--json", tmp_path / "f.json")
+    assert status == 0
+    assert out.splitlines()[-2:] == ["saturated_ratio: 0.6", "serial_ratio: 0.6"]
+    assert json.loads((tmp_path / "f.json").read_text())["saturated_ratio"] == 0.6
 
 
 @pytest.mark.parametrize(

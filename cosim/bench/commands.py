@@ -22,14 +22,18 @@ def bench_frame(
     engine: Literal["verilator", "icarus"] = "verilator",
     json_file: JsonFile = None,
     decoder: Annotated[
-        Literal["absent", "present"] | None,
-        typer.Option(help="Of the flash channels; else the platform's."),
+        Literal["absent", "present", "both"] | None,
+        typer.Option(help="Of the flash channels; else the platform's. Both: their ratio."),
     ] = None,
 ) -> None:
     """Flash pages per second of wall time through kernel and VPI, saturated and one by one."""
-    from cosim.bench.frame import bench_frame as bench
+    from cosim.bench import frame
 
-    figures: dict[str, Any] = bench(engine=engine, json_path=json_file, decoder=decoder)
+    figures: dict[str, Any]
+    if decoder == "both":
+        figures = frame.bench_decoders(engine, json_file)
+    else:
+        figures = frame.bench_frame(engine, json_file, decoder=decoder)
     for name, value in figures.items():
         typer.echo(f"{name}: {value}")
 

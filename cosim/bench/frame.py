@@ -5,7 +5,7 @@ import time
 from collections.abc import Generator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from cosim.errors import UserError
 from cosim.medium import IdArray
 from rtl.contract.kernel import PageRead
 
-__all__ = ["bench_frame", "flash_array", "measure"]
+__all__ = ["bench_decoders", "bench_frame", "flash_array", "measure"]
 
 Decoder = Literal["absent", "present"]
 
@@ -77,11 +77,38 @@ def bench_frame(
             **json.loads(result.read_text()),
         }
     if json_path is not None:
-        try:
-            json_path.write_text(json.dumps(report, indent=2, sort_keys=True) + "\n")
-        except OSError as error:
-            raise UserError(f"{json_path}: must be writable: {error.strerror}") from None
+        _write(json_path, report)
     return report
+
+
+def bench_decoders(
+    engine: str, json_path: Path | None = None, *, rounds: int = 3, **options: Any
+) -> dict[str, Any]:
+    """Measure the frame with and without ECC decoders by turns, and what share of speed is left.
+
+    Returns, and writes to ``json_path``, clock cycles per second of processor time with and
+    without, saturated and one at a time (the best of ``rounds``), and their ratios. Other
+    ``options`` are those of :func:`bench_frame`.
+    """
+    best: dict[str, dict[str, float]] = {"absent": {}, "present": {}}
+    for _ in range(rounds):
+        for decoder, rates in best.items():
+            found = bench_frame(engine, decoder=cast(Decoder, decoder), **options)
+            for name in ("saturated", "serial"):
+                rates[name] = max(rates.get(name, 0), found[name]["cycles_per_cpu_s"])
+    report: dict[str, Any] = {"engine": engine, "cycles_per_cpu_s": best}
+    for name, without in best["absent"].items():
+        report[f"{name}_ratio"] = round(best["present"][name] / without, 3)
+    if json_path is not None:
+        _write(json_path, report)
+    return report
+
+
+def _write(path: Path, report: dict[str, Any]) -> None:
+    try:
+        path.write_text(json.dumps(report, indent=2, sort_keys=True) + "\n")
+    except OSError as error:
+        raise UserError(f"{path}: must be writable: {error.strerror}") from None
 
 
 async def measure(dut: Any, job: dict[str, Any]) -> None:
@@ -102,14 +129,15 @@ async def measure(dut: Any, job: dict[str, Any]) -> None:
         start, start_cpu = time.perf_counter(), time.process_time()
         start_ps, entered = int(bench.kernel.env.now), bench.engine.advances
         await bench.run(reader.read_all(pages, serial))
-        wall_s = time.perf_counter() - start
+        wall_s, cpu_s = time.perf_counter() - start, time.process_time() - start_cpu
         simulated_ps = int(bench.kernel.env.now) - start_ps
         report[name] = {
             "pages": pages,
             "wall_s": round(wall_s, 3),
-            "cpu_s": round(time.process_time() - start_cpu, 3),
+            "cpu_s": round(cpu_s, 3),
             "pages_per_wall_s": round(pages / wall_s, 1),
             "cycles_per_wall_s": round(simulated_ps / array.period_ps / wall_s),
+            "cycles_per_cpu_s": round(simulated_ps / array.period_ps / cpu_s),
             "pages_per_simulated_s": round(pages * 10**12 / simulated_ps),
             "advances": bench.engine.advances - entered,
         }
