@@ -24,6 +24,8 @@ class SimMemory(wiring.Component):
         Whether the storage is the Verilog instance (HDL simulators) or an Amaranth memory.
     is_zeroed : bool
         All words are zero at the start in Verilog, too.
+    ahead : int
+        Low bits of the following word that are read with each word.
 
     Members
     -------
@@ -31,11 +33,13 @@ class SimMemory(wiring.Component):
         Word to read; the data follows one clock later and stays while ``read_enable`` is low.
     read_data : Out(width)
         The word.
+    read_ahead : Out(ahead)
+        The beginning of the word after it; of the last word, nothing that counts.
     write_address, write_data, write_enable, write_mask : In
         Word to write in this clock; ``write_mask`` has one bit a byte.
     """
 
-    def __init__(self, *, depth, width, emitted=False, is_zeroed=False):
+    def __init__(self, *, depth, width, emitted=False, is_zeroed=False, ahead=0):
         if depth < 2 or width % 8:
             raise ValueError(
                 f"Depth must be at least 2 and width whole bytes, not {depth} x {width}"
@@ -44,9 +48,11 @@ class SimMemory(wiring.Component):
         self.width = width
         self.emitted = emitted
         self._is_zeroed = is_zeroed
+        self._ahead = ahead
         bits = (depth - 1).bit_length()
         super().__init__(
-            {
+            ({"read_ahead": Out(ahead)} if ahead else {})
+            | {
                 "read_address": In(bits),
                 "read_enable": In(1),
                 "read_data": Out(width),
@@ -62,6 +68,9 @@ class SimMemory(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         if self.emitted:
+            options = {"p_ZEROED": 1} if self._is_zeroed else {}
+            if self._ahead:
+                options |= {"p_AHEAD_BITS": self._ahead, "o_read_ahead": self.read_ahead}
             m.submodules.ram = Instance(
                 "sim_ram",
                 p_DEPTH=self.depth,
@@ -75,7 +84,7 @@ class SimMemory(wiring.Component):
                 i_write_data=self.write_data,
                 i_write_mask=self.write_mask,
                 i_write_enable=self.write_enable,
-                **({"p_ZEROED": 1} if self._is_zeroed else {}),
+                **options,
             )
             return m
         m.submodules.memory = storage = memory.Memory(self.data)
@@ -89,4 +98,11 @@ class SimMemory(wiring.Component):
             write.data.eq(self.write_data),
             write.en.eq(self.write_mask & self.write_enable.replicate(self.width // 8)),
         ]
+        if self._ahead:
+            following = storage.read_port()
+            m.d.comb += [
+                following.addr.eq(self.read_address + 1),
+                following.en.eq(self.read_enable),
+                self.read_ahead.eq(following.data),
+            ]
         return m

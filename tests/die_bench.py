@@ -87,5 +87,6 @@ class Play:
         """Bytes whose RE# preamble began in clock ``start``."""
         delay = cycles(self.part.t_dqsre_ps, PERIOD_PS)
         first = start + self.bus.limit("rpre") + delay
-        clocks = self.pins[first : first + count // self.bus.phases]
-        return b"".join(clock["dq_i"].to_bytes(self.bus.phases, "little") for clock in clocks)
+        clocks = self.pins[first : first + -(-count // self.bus.phases)]
+        words = (clock["dq_i"].to_bytes(self.bus.phases, "little") for clock in clocks)
+        return b"".join(words)[:count]

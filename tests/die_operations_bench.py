@@ -155,8 +155,9 @@ class OperationPlay:
     def data(self, start, count):
         """Bytes whose RE# preamble began in clock ``start``."""
         first = start + self.bus.limit("rpre") + cycles(self.part.t_dqsre_ps, PERIOD_PS)
-        clocks = self.pins[first : first + count // self.bus.phases]
-        return b"".join(clock["dq_i"].to_bytes(self.bus.phases, "little") for clock in clocks)
+        clocks = self.pins[first : first + -(-count // self.bus.phases)]
+        words = (clock["dq_i"].to_bytes(self.bus.phases, "little") for clock in clocks)
+        return b"".join(words)[:count]
 
 
 def ready_after(bus, confirm, more=0):

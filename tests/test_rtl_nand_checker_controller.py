@@ -98,7 +98,7 @@ def commands(part):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("part", "phases"),
-    [(FULL, 2), (FULL, 1), (FULL_TWO_LUNS, 2), (FULL_TWO_PLANES, 2)],
+    [(FULL, 2), (FULL, 1), (FULL, 4), (FULL_TWO_LUNS, 2), (FULL_TWO_PLANES, 2)],
     ids=lambda value: getattr(value, "name", None),
 )
 def test_the_controller_keeps_all_rules(part, phases):

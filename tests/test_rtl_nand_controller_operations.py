@@ -353,9 +353,9 @@ def test_fields_that_mean_nothing_are_not_looked_at():
     assert {completion["status"] for completion in done.values()} == {ChannelStatus.OK}
 
 
-def test_phases_of_data_in_are_checked():
-    with pytest.raises(ValueError, match="Phases must be 1 or 2 for a part that takes data, not 4"):
-        FlashChannelController(FULL, period_ps=PERIOD_PS, ways=1, phases=4)
+def test_phases_are_checked():
+    with pytest.raises(ValueError, match="Phases must be 1, 2 or 4, not 3"):
+        FlashChannelController(FULL, period_ps=PERIOD_PS, ways=1, phases=3)
 
 
 def test_a_part_of_plain_reads_refuses_all_else():

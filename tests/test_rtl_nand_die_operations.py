@@ -35,7 +35,7 @@ END = ArrayOperation.READ_CACHE_END
 
 
 @pytest.mark.parametrize("opcode", [0x05, 0x06])
-@pytest.mark.parametrize("phases", [1, 2])
+@pytest.mark.parametrize("phases", [1, 2, 4])
 def test_a_plain_read(phases, opcode):
     bus = OperationBus(phases=phases)
     ready_after(bus, bus.sense(WAY, 1, 7))
@@ -211,7 +211,7 @@ def test_a_cached_read_of_another_plane_leaves_the_first_ones_page():
     assert play.data(second, 4) == stored(bus.part, 0, 6)[:4]
 
 
-@pytest.mark.parametrize("phases", [1, 2])
+@pytest.mark.parametrize("phases", [1, 2, 4])
 @pytest.mark.parametrize(
     ("address", "expected"),
     [(0x00, IDENTITY + bytes(6)), (0x20, b"ONFI" + bytes(6)), (0x40, bytes(10))],

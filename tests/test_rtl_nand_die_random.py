@@ -171,7 +171,7 @@ class SuspendingBus(RandomBus):
             bus.reset(WAY)
 
 
-@pytest.mark.parametrize("phases", [1, 2])
+@pytest.mark.parametrize("phases", [1, 2, 4])
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("part", [FULL, PLANES, one_lun(PLANES)], ids=["luns", "planes", "one"])
 def test_random_waveforms_agree_with_the_model(part, seed, phases):

@@ -117,9 +117,10 @@ def test_many_random_reads_are_those_of_the_twin(channel, seed):
 
 
 @pytest.mark.slow
-def test_one_byte_a_clock():
-    play(TINY, 2, random_reads(4, TINY, 2, count=16), phases=1)
-    play(TINY_TWO_LUNS, 1, random_reads(4, TINY_TWO_LUNS, 1, count=12), phases=1)
+@pytest.mark.parametrize("phases", [1, 4])
+def test_one_byte_a_clock_and_four(phases):
+    play(TINY, 2, random_reads(4, TINY, 2, count=16), phases=phases)
+    play(TINY_TWO_LUNS, 1, random_reads(4, TINY_TWO_LUNS, 1, count=12), phases=phases)
 
 
 @pytest.mark.parametrize("channel", CHANNELS)

@@ -162,7 +162,7 @@ class WriteBurst(wiring.Component):
     timing : BusTiming
         Lengths of the gaps, ``write_preamble`` and ``write_postamble``; of an extended part.
     phases : int
-        Transfers a clock: 1 or 2.
+        Transfers a clock: 1, 2 or 4. With four the last word may be half full.
 
     Members
     -------
@@ -207,11 +207,12 @@ class WriteBurst(wiring.Component):
         with m.If(wait != 0):
             m.d.sync += wait.eq(wait - 1)
         with m.If(self.data.ready):
+            rest = Mux(left < self._phases, 0, left - self._phases)
             m.d.sync += [
                 self.dq_o.eq(self.data.payload),
                 self.dq_oe.eq(1),
                 self.dqs_o.eq(strobe_pattern(left, self._phases)),
-                left.eq(left - self._phases),
+                left.eq(rest),
             ]
         with m.FSM():
             with m.State("IDLE"), m.If(self.start):

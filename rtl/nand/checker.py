@@ -59,7 +59,7 @@ class BusChecker(wiring.Component):
     ways : int
         Ways of the channel.
     phases : int
-        Transfers a clock, 1 or 2.
+        Transfers a clock: 1, 2 or 4.
     are_erased : bool
         All blocks are erased at the start; else each is to be erased before it is programmed.
     emitted : bool
@@ -83,8 +83,8 @@ class BusChecker(wiring.Component):
     def __init__(self, part, *, period_ps, ways, phases=2, are_erased=False, emitted=False):
         if not isinstance(ways, int) or not 1 <= ways <= 256:
             raise ValueError(f"Ways must be 1 to 256, not {ways!r}")
-        if phases not in (1, 2):
-            raise ValueError(f"Phases must be 1 or 2, not {phases!r}")
+        if phases not in (1, 2, 4):
+            raise ValueError(f"Phases must be 1, 2 or 4, not {phases!r}")
         self._part = part
         self._period_ps = period_ps
         self._ways = ways

@@ -125,7 +125,7 @@ class FlashChannelController(wiring.Component):
         code=None,
         tables=True,
     ):
-        check_channel(part, phases=phases, slots=slots, watchdog_ps=watchdog_ps)
+        check_channel(part, slots=slots, watchdog_ps=watchdog_ps)
         self._is_extended = part.extended is not None
         self._policy = BusPolicy(policy)
         if self._policy is BusPolicy.READS_FIRST and not self._is_extended:

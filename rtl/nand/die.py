@@ -14,7 +14,17 @@ from rtl.nand.die_decoder import COLUMN_BITS, DieDecoder, DieRequest
 from rtl.nand.die_luns import DieLuns
 from rtl.nand.die_operations import DieOperations
 from rtl.nand.die_output import DieOutput
-from rtl.nand.die_pages import WORD_BYTES, connect_registers, pick_lane, read_ahead
+from rtl.nand.die_pages import (
+    AHEAD_BITS,
+    WORD_BYTES,
+    advance,
+    connect_registers,
+    cut_to_page,
+    page_word,
+    pick_lane,
+    read_ahead,
+    unit_bytes,
+)
 from rtl.sim_memory import SimMemory
 
 __all__ = ["DiePhySignature", "NandDie"]
@@ -122,8 +132,8 @@ class NandDie(wiring.Component):
     def __init__(self, part, *, period_ps, ways, phases=2, emitted=False, identity=b""):
         if not isinstance(ways, int) or not 1 <= ways <= 256:
             raise ValueError(f"Ways must be 1 to 256, not {ways!r}")
-        if phases not in (1, 2):
-            raise ValueError(f"Phases must be 1 or 2, not {phases!r}")
+        if phases not in (1, 2, 4):
+            raise ValueError(f"Phases must be 1, 2 or 4, not {phases!r}")
         if part.raw_page_bytes > 1 << COLUMN_BITS:
             raise ValueError(
                 f"Raw page must be at most {1 << COLUMN_BITS} bytes, not {part.raw_page_bytes}"
@@ -146,7 +156,13 @@ class NandDie(wiring.Component):
         # A program takes whole registers, also where no data ever came.
         is_zeroed = part.extended is not None
         self.pages = [
-            SimMemory(depth=words, width=8 * WORD_BYTES, emitted=emitted, is_zeroed=is_zeroed)
+            SimMemory(
+                depth=words,
+                width=8 * WORD_BYTES,
+                emitted=emitted,
+                is_zeroed=is_zeroed,
+                ahead=AHEAD_BITS if phases == 4 else 0,
+            )
             for _ in range(registers)
         ]
         super().__init__(
@@ -214,7 +230,7 @@ class NandDie(wiring.Component):
             operations.dq.eq(phy.dq_o & phy.dq_oe.replicate(len(phy.dq_o))),
             operations.dqs.eq(phy.dqs_o),
             operations.dqs_oe.eq(phy.dqs_oe),
-            operations.advance.eq(output.take),
+            operations.advance.eq(Mux(output.take, advance(output, self._phases), 0)),
             self.begin_valid.eq(operations.begin_valid),
             self.wake_edge.eq(operations.deadline),
             self.quiet.eq(operations.quiet & ~output.active),
@@ -250,18 +266,19 @@ class NandDie(wiring.Component):
 
     def _connect_pages(self, m, decoder, output, luns):
         """Choose what goes out: a LUN's page register from a position on, or its status."""
-        position_bits = COLUMN_BITS - exact_log2(self._phases)
+        unit = unit_bytes(self._phases)
+        position_bits = COLUMN_BITS - exact_log2(unit)
         layout = {"position": position_bits, "chosen": decoder.lun.shape(), "status": 1}
         source = Signal(data.StructLayout(layout))
         position = source.position
         with m.If(output.take):
-            m.d.sync += position.eq(position + 1)
+            m.d.sync += position.eq(position + advance(output, self._phases))
         with m.Switch(decoder.request):
             with m.Case(DieRequest.READ, DieRequest.SELECT):
                 m.d.sync += [
                     source.status.eq(0),
                     source.chosen.eq(decoder.lun),
-                    position.eq(decoder.column >> exact_log2(self._phases)),
+                    position.eq(decoder.column >> exact_log2(unit)),
                 ]
             with m.Case(DieRequest.STATUS):
                 m.d.sync += source.status.eq(1)
@@ -275,7 +292,6 @@ class NandDie(wiring.Component):
                 with m.If(source.status):
                     state = Mux(luns.ready[index], READY_STATUS, StatusBit.WP_N)
                     m.d.comb += output.word.eq(state[:8].replicate(self._phases))
-                with m.Elif(
-                    luns.idle[index] & (position < self._part.raw_page_bytes // self._phases)
-                ):
-                    pick_lane(m, output.word, page.read_data, position)
+                with m.Elif(luns.idle[index] & (position < self._part.raw_page_bytes // unit)):
+                    pick_lane(m, output.word, page_word(page), position)
+                    cut_to_page(m, output.word, position, self._part.raw_page_bytes)

@@ -22,7 +22,7 @@ class DieInput(wiring.Component):
     Parameters
     ----------
     phases : int
-        Transfers a clock, 1 or 2.
+        Transfers a clock, 1 or 2 (4: :class:`rtl.nand.die_wide_input.WideDieInput`).
     preamble, postamble : int
         Clocks of tWPRE and tWPST, at least 1.
     load_wait, load_more_wait : int
@@ -46,14 +46,17 @@ class DieInput(wiring.Component):
         The strobe is driven, or was a clock ago.
     """
 
-    def __init__(self, *, phases, preamble, postamble, load_wait, load_more_wait):
+    def __init__(
+        self, *, phases, preamble, postamble, load_wait, load_more_wait, members=None, pairs=1
+    ):
         self._phases = phases
         self._preamble = preamble
         self._postamble = postamble
         self._load_wait = load_wait
         self._load_more_wait = load_more_wait
         super().__init__(
-            {
+            (members or {})
+            | {
                 "now": In(STAMP_BITS),
                 "ce_n": In(1, init=1),
                 "cle": In(1),
@@ -67,7 +70,7 @@ class DieInput(wiring.Component):
                 "load_more": In(1),
                 "enable": In(1),
                 "take": Out(1),
-                "pair": Out(16),
+                "pair": Out(16 * pairs),
                 "active": Out(1),
             }
         )
@@ -84,6 +87,7 @@ class DieInput(wiring.Component):
             "half": 8,
         }
         state = Signal(data.StructLayout(layout))
+        self._write(m)
         opens_from = Signal(STAMP_BITS)
         with m.If(self.load | self.load_more):
             wait = Mux(self.load_more, self._load_more_wait, self._load_wait)
@@ -100,6 +104,9 @@ class DieInput(wiring.Component):
             m.d.sync += state.eq(0)
         return m
 
+    def _write(self, m):
+        """What is done with complete pairs beyond handing them on."""
+
     def _receive(self, m, state):
         is_open, edges = Signal(), Signal(self._phases)
         m.d.comb += [
@@ -110,20 +117,29 @@ class DieInput(wiring.Component):
         ]
         m.d.sync += state.open.eq(is_open)
         with m.If(edges.any()):
-            half, ends, pair = state.half, 0, self.pair
-            for phase in range(self._phases):
-                byte, is_rise = self.dq.word_select(phase, 8), self.dqs[phase]
-                is_second = edges[phase] & ~is_rise
-                pair = Mux(is_second, Cat(half, byte), pair)
-                half = Mux(edges[phase] & is_rise, byte, half)
-                ends |= is_second
-            m.d.sync += [state.rest.eq(0), state.half.eq(half)]
-            with m.If(ends):
-                m.d.sync += [self.pair.eq(pair), state.holds.eq(1)]
-                m.d.comb += self.take.eq(state.holds)
+            m.d.sync += state.rest.eq(0)
+            self._take_pairs(m, state, edges)
         with m.Else():
             with m.If(state.rest != max(self._preamble, self._postamble)):
                 m.d.sync += state.rest.eq(state.rest + 1)
             with m.If(is_open & state.holds & (state.rest == self._postamble - 1)):
-                m.d.comb += self.take.eq(1)
+                self._take_last(m)
                 m.d.sync += state.holds.eq(0)
+
+    def _take_last(self, m):
+        """Hand on the last pair."""
+        m.d.comb += self.take.eq(1)
+
+    def _take_pairs(self, m, state, edges):
+        """Take bytes at ``edges``; a pair that is complete lets the one before it go."""
+        half, ends, pair = state.half, 0, self.pair
+        for phase in range(self._phases):
+            byte, is_rise = self.dq.word_select(phase, 8), self.dqs[phase]
+            is_second = edges[phase] & ~is_rise
+            pair = Mux(is_second, Cat(half, byte), pair)
+            half = Mux(edges[phase] & is_rise, byte, half)
+            ends |= is_second
+        m.d.sync += state.half.eq(half)
+        with m.If(ends):
+            m.d.sync += [self.pair.eq(pair), state.holds.eq(1)]
+            m.d.comb += self.take.eq(state.holds)

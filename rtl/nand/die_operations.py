@@ -21,7 +21,9 @@ from rtl.nand.die_orders import (
     place_layout,
     plane_of,
 )
+from rtl.nand.die_pages import unit_bytes
 from rtl.nand.die_registers import DieRegisters
+from rtl.nand.die_wide_input import WideDieInput
 
 __all__ = ["IDENTITY_BYTES", "DieOperations"]
 
@@ -33,7 +35,7 @@ SIGNATURE = b"ONFI"
 class DieOperations(wiring.Component):
     """Everything of a die of an extended part but its page registers and its data output.
 
-    A position counts transfers of a clock, ``phases`` bytes each, as the page registers are read.
+    A position counts bytes, or pairs of them with more than one phase: ``unit_bytes``.
 
     Parameters
     ----------
@@ -56,8 +58,8 @@ class DieOperations(wiring.Component):
         R/B#; edge of the next begin.
     quiet : Out(1)
         Nothing is under way, but perhaps a begin to come.
-    advance : In(1)
-        Data of ``position`` has gone out.
+    advance : In(2)
+        So many units have gone out from ``position`` on.
     page : Out
         Number of the page register that the bus sees: (LUN * planes + plane) * 2 + register.
     position : Out
@@ -67,7 +69,8 @@ class DieOperations(wiring.Component):
     word : Out(8 * phases)
         Status or identifier.
     take, pair : Out
-        Two bytes are to be written at ``position``.
+        Two bytes are to be written at ``position``; with four phases and ``takes_two`` all four of
+        ``pair``, whose halves else are equal.
 
     Raises
     ------
@@ -83,6 +86,7 @@ class DieOperations(wiring.Component):
         self._part = part
         self._phases = phases
         self._identity = identity
+        self._pair_units = 2 // unit_bytes(phases)
         extended = part.extended
         self._arrays = DieArrays(
             luns=part.luns,
@@ -90,7 +94,8 @@ class DieOperations(wiring.Component):
             row_bits=row_width(part),
             has_suspend=part.suspend is not None,
         )
-        self._input = DieInput(
+        input_kind = WideDieInput if phases == 4 else DieInput
+        self._input = input_kind(
             phases=phases,
             preamble=cycles(extended.t_wpre_ps, period_ps),
             postamble=cycles(extended.t_wpst_ps, period_ps),
@@ -114,13 +119,14 @@ class DieOperations(wiring.Component):
                 "ready": Out(1),
                 "deadline": Out(STAMP_BITS, init=-1),
                 "quiet": Out(1),
-                "advance": In(1),
+                "advance": In(2),
                 "page": Out(range(2 * part.planes * part.luns)),
-                "position": Out(COLUMN_BITS - exact_log2(phases)),
+                "position": Out(COLUMN_BITS - exact_log2(unit_bytes(phases))),
                 "has_data": Out(1),
                 "word": Out(8 * phases),
                 "take": Out(1),
-                "pair": Out(16),
+                "pair": Out(32 if phases == 4 else 16),
+                "takes_two": Out(1),
             }
         )
 
@@ -180,6 +186,11 @@ class DieOperations(wiring.Component):
             self.pair.eq(data_in.pair),
             self.take.eq(data_in.take),
         ]
+        if self._phases == 4:
+            m.d.comb += [
+                data_in.is_odd.eq(chosen.position[0]),
+                self.takes_two.eq(data_in.takes_two),
+            ]
 
     def _start(self, m, chosen, commands, arrays, registers, orders):
         """Start what a confirm cycle, a reset or the last byte of a feature asks for."""
@@ -188,7 +199,7 @@ class DieOperations(wiring.Component):
         m.d.comb += [
             # The second pair of bytes completes a feature.
             is_feature.eq(
-                self.take & commands.sets_features & (chosen.position == 2 // self._phases)
+                self.take & commands.sets_features & (chosen.position == self._pair_units)
             ),
             operation.eq(Mux(is_feature, ArrayOperation.SET_FEATURES, commands.operation)),
             orders.ask.eq(is_feature | (commands.request == DieRequest.ARRAY)),
@@ -225,12 +236,13 @@ class DieOperations(wiring.Component):
             chosen.lun.eq(commands.lun),
             chosen.plane.eq(plane_of(self._part, commands.row)),
         ]
-        at_column = chosen.position.eq(commands.column >> exact_log2(self._phases))
+        at_column = chosen.position.eq(commands.column >> exact_log2(unit_bytes(self._phases)))
         shows_data = [chosen.is_status.eq(0), chosen.is_identity.eq(0)]
         with m.If(self.take):
-            m.d.sync += chosen.position.eq(chosen.position + 2 // self._phases)
-        with m.If(self.advance & ~chosen.is_status):
-            m.d.sync += chosen.position.eq(chosen.position + 1)
+            taken = Mux(self.takes_two, 2 * self._pair_units, self._pair_units)
+            m.d.sync += chosen.position.eq(chosen.position + taken)
+        with m.If(self.advance.any() & ~chosen.is_status):
+            m.d.sync += chosen.position.eq(chosen.position + self.advance)
         with m.Switch(commands.request):
             with m.Case(DieRequest.ARRAY), m.If(orders.start):
                 with m.Switch(commands.operation):
@@ -277,7 +289,7 @@ class DieOperations(wiring.Component):
             StatusBit.ARDY: arrays.at_rest,
             StatusBit.RDY: arrays.ready,
         }
-        with m.If(self.advance):
+        with m.If(self.advance.any()):
             with m.If(chosen.is_status):
                 status = Const(StatusBit.WP_N, 8)
                 for bit, levels in bits.items():
@@ -292,7 +304,8 @@ class DieOperations(wiring.Component):
 
     def _identify(self, m, position, raw):
         with m.Switch(position):
-            for index in range(IDENTITY_BYTES // self._phases):
-                word = raw[self._phases * index : self._phases * (index + 1)]
+            unit = unit_bytes(self._phases)
+            for index in range(IDENTITY_BYTES // unit):
+                word = raw[unit * index : unit * index + self._phases]
                 with m.Case(index):
                     m.d.comb += self.word.eq(int.from_bytes(word, "little"))

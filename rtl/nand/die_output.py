@@ -17,7 +17,8 @@ class DieOutput(wiring.Component):
     Parameters
     ----------
     phases : int
-        Transfers a clock, 1 or 2.
+        Transfers a clock: 1, 2 or 4. With four, a clock has four edges of RE#, or two in its first
+        half.
     delay : int
         Clocks from RE# to DQS (tDQSRE), at least 1.
 
@@ -31,6 +32,8 @@ class DieOutput(wiring.Component):
         A burst begins: the word at the current position is wanted from the next clock on.
     take : Out(1)
         ``word`` has gone out; the next one is wanted in the next clock.
+    is_half : Out(1)
+        Only the first two of four bytes have.
     dq_i, dqs_i, oe : Out
         The pins; zero while the die does not drive.
     active : Out(1)
@@ -38,8 +41,8 @@ class DieOutput(wiring.Component):
     """
 
     def __init__(self, *, phases, delay):
-        if phases not in (1, 2):
-            raise ValueError(f"Phases must be 1 or 2, not {phases!r}")
+        if phases not in (1, 2, 4):
+            raise ValueError(f"Phases must be 1, 2 or 4, not {phases!r}")
         if not isinstance(delay, int) or delay < 1:
             raise ValueError(f"Delay must be a positive integer of clocks, not {delay!r}")
         self._phases = phases
@@ -51,6 +54,7 @@ class DieOutput(wiring.Component):
                 "word": In(8 * phases),
                 "fetch": Out(1),
                 "take": Out(1),
+                "is_half": Out(1),
                 "dq_i": Out(8 * phases),
                 "dqs_i": Out(phases),
                 "oe": Out(1),
@@ -91,14 +95,19 @@ class DieOutput(wiring.Component):
     def _drive(self, m, state, driving, strobe):
         """Put out one delayed clock of the pattern."""
         edges = strobe ^ Cat(state.level, strobe[:-1])
+        if self._phases == 4:
+            m.d.comb += self.is_half.eq(edges == 0b0011)
+        out = self.take.replicate(8 * self._phases)
+        if self._phases == 4:
+            out = Cat(self.take.replicate(16), (self.take & ~self.is_half).replicate(16))
         m.d.comb += [
             self.fetch.eq(driving & ~state.started),
-            self.take.eq(driving & state.started & edges.all()),
+            self.take.eq(driving & state.started & (edges.all() | self.is_half)),
         ]
         m.d.sync += [
             state.oe.eq(driving),
             state.dqs.eq(strobe & driving.replicate(self._phases)),
-            state.dq.eq(self.word & self.take.replicate(8 * self._phases)),
+            state.dq.eq(self.word & out),
             state.started.eq(driving & (state.started | ~strobe[-1])),
             state.level.eq(strobe[-1] | ~driving),
         ]

@@ -1,34 +1,70 @@
 """How a die's page registers are read and written, a transfer of the bus at a time."""
 
-from amaranth.hdl import Cat, Const, Signal
+from amaranth.hdl import Cat, Const, Mux, Signal
 from amaranth.utils import exact_log2
 
-__all__ = ["WORD_BYTES", "connect_registers", "pick_lane", "read_ahead"]
+__all__ = [
+    "AHEAD_BITS",
+    "WORD_BYTES",
+    "advance",
+    "connect_registers",
+    "cut_to_page",
+    "page_word",
+    "pick_lane",
+    "read_ahead",
+    "unit_bytes",
+]
 
 WORD_BYTES = 128
+AHEAD_BITS = 16
+"""Of the following word, where a lane may reach into it."""
 
 
-def lane_bits(phases):
-    """Low bits of a position, which counts ``phases`` bytes: the lane of a word."""
-    return exact_log2(WORD_BYTES // phases)
+def unit_bytes(phases):
+    """Bytes that a position counts: a transfer of the bus, at most a pair of them."""
+    return min(phases, 2)
+
+
+def advance(output, phases):
+    """Units that ``output`` has taken: with four phases two, or the one that a burst ends with."""
+    return 1 if phases <= 2 else Mux(output.is_half, 1, 2)
 
 
 def read_ahead(m, page, output, position, phases):
     """Have the word at ``position`` read from a page register in the clock before it goes out."""
-    bits = lane_bits(phases)
+    bits = exact_log2(WORD_BYTES // unit_bytes(phases))
+    step = exact_log2(phases // unit_bytes(phases))
+    following = position + Mux(output.take, 1 << step, 0)
     m.d.comb += [
-        page.read_address.eq((position + output.take) >> bits),
-        page.read_enable.eq(output.fetch | position[:bits].all()),
+        page.read_address.eq(following >> bits),
+        page.read_enable.eq(output.fetch | position[step:bits].all()),
     ]
 
 
 def pick_lane(m, lane, word, position):
-    """Take one lane of a wide word, as a case a lane: a wide shift is slow to simulate."""
-    bits = exact_log2(len(word) // len(lane))
+    """Take the lane of a wide word that begins at ``position``, as a case a lane.
+
+    A wide shift is slow to simulate. ``word`` is a word of a page register and, for four phases,
+    what it was read with of the following one.
+    """
+    unit = 8 * unit_bytes(len(lane) // 8)
+    bits = exact_log2(8 * WORD_BYTES // unit)
     with m.Switch(position[:bits]):
         for number in range(1 << bits):
             with m.Case(number):
-                m.d.comb += lane.eq(word.word_select(number, len(lane)))
+                m.d.comb += lane.eq(word[unit * number : unit * number + len(lane)])
+
+
+def cut_to_page(m, lane, position, page_bytes):
+    """Clear what of a lane of four bytes is beyond the page."""
+    if len(lane) == 32:
+        with m.If(position == page_bytes // 2 - 1):
+            m.d.comb += lane[16:].eq(0)
+
+
+def page_word(page):
+    """The word that was read from a page register, and what may follow it."""
+    return Cat(page.read_data, page.read_ahead) if hasattr(page, "read_ahead") else page.read_data
 
 
 def connect_registers(m, pages, output, operations, page_bytes, phases):
@@ -47,23 +83,29 @@ def connect_registers(m, pages, output, operations, page_bytes, phases):
         Bytes of a position.
     """
     position = operations.position
-    byte = Cat(Const(0, exact_log2(phases)), position)
+    byte = Cat(Const(0, exact_log2(unit_bytes(phases))), position)
     word_bits = exact_log2(WORD_BYTES)
-    is_inside = position < page_bytes // phases
-    word, written, mask = Signal(8 * WORD_BYTES), Signal(8 * WORD_BYTES), Signal(WORD_BYTES)
-    m.d.comb += written.eq(operations.pair.replicate(WORD_BYTES // 2))
+    is_inside = position < page_bytes // unit_bytes(phases)
+    word = Signal(len(page_word(pages[0])))
+    written, mask = Signal(8 * WORD_BYTES), Signal(WORD_BYTES)
+    taken_bytes = len(operations.pair) // 8
+    m.d.comb += written.eq(operations.pair.replicate(WORD_BYTES // taken_bytes))
     with m.If(operations.take):
         m.d.comb += mask.eq(Const(0b11, 2) << byte[:word_bits])
+        if phases == 4:
+            with m.If(operations.takes_two & (position != page_bytes // 2 - 1)):
+                m.d.comb += mask.eq(Const(0b1111, 4) << byte[:word_bits])
     with m.If(output.take):
         m.d.comb += output.word.eq(operations.word)
         with m.If(operations.has_data & is_inside):
             pick_lane(m, output.word, word, position)
+            cut_to_page(m, output.word, position, page_bytes)
     for index, page in enumerate(pages):
         is_chosen = operations.page == index
         with m.If((output.fetch | output.take) & is_chosen):
             read_ahead(m, page, output, position, phases)
         with m.If(operations.has_data & is_chosen):
-            m.d.comb += word.eq(page.read_data)
+            m.d.comb += word.eq(page_word(page))
         m.d.comb += [
             page.write_enable.eq(operations.take & is_chosen & is_inside),
             page.write_address.eq(byte >> word_bits),

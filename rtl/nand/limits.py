@@ -5,7 +5,7 @@ from rtl.contract.onfi import COLUMN_CYCLES, ROW_CYCLES, row_bits
 __all__ = ["check_channel"]
 
 
-def check_channel(part, *, phases, slots, watchdog_ps):
+def check_channel(part, *, slots, watchdog_ps):
     """Refuse a part whose pages cannot be addressed, and numbers out of range.
 
     Raises
@@ -24,8 +24,6 @@ def check_channel(part, *, phases, slots, watchdog_ps):
         raise ValueError(
             f"A page must be at most {1 << 8 * COLUMN_CYCLES} bytes, not {part.raw_page_bytes}"
         )
-    if part.extended is not None and phases == 4:
-        raise ValueError("Phases must be 1 or 2 for a part that takes data, not 4")
     if watchdog_ps is not None:
         _check_watchdog(part, watchdog_ps)
 

@@ -44,13 +44,23 @@ def one_lun(part=PART):
     return replace(part, luns=1)
 
 
+def strobe_levels(count, phases):
+    """A strobe's levels, clock by clock, that move ``count`` bytes; phase 0 in the lowest bit."""
+    levels = [1 - index % 2 for index in range(count)]
+    levels += [0] * (-count % phases)
+    return [
+        sum(level << phase for phase, level in enumerate(levels[at : at + phases]))
+        for at in range(0, count, phases)
+    ]
+
+
 class OnfiBus:
     """Builds a waveform; ``edge`` is the number of the edge that ends the next clock added.
 
     Parameters
     ----------
     part, period_ps, ways, phases
-        As for the components; ``phases`` is 1 or 2.
+        As for the components.
     """
 
     def __init__(self, part=PART, period_ps=PERIOD_PS, ways=2, phases=2):
@@ -168,11 +178,8 @@ class OnfiBus:
         """RE# for ``count`` bytes, then CE# high; returns the first clock with RE# low."""
         start = self.edge
         self.tick(self.limit("rpre") if rpre is None else rpre, re_n=0)
-        if self.phases == 2:
-            self.tick(count // 2, re_n=0b01)
-        else:
-            for index in range(count):
-                self.tick(re_n=1 - index % 2)
+        for level in strobe_levels(count, self.phases):
+            self.tick(re_n=level)
         self.last_data = self.edge - 1
         self.tick(self.limit("rpst") if rpst is None else rpst, re_n=0)
         self.tick(re_n=self._idle_re, ce_n=self._none)

@@ -208,9 +208,7 @@ class OperatedDieModel(DieModel):
         column = int.from_bytes(raw[:-3], "little")
         lun, row = split_row(self.part, int.from_bytes(raw[-3:], "little"))
         return (
-            (column & ~1 if self.phases == 2 else column, lun, row)
-            if lun < len(self.luns)
-            else None
+            (column & ~1 if self.phases > 1 else column, lun, row) if lun < len(self.luns) else None
         )
 
     def _addressed(self, edge, byte):
@@ -226,7 +224,7 @@ class OperatedDieModel(DieModel):
                 self._taking, self._opens_from = "page", edge + self._adl
         elif opcode == 0x85 and count == 2 and self._loading:
             self._column = int.from_bytes(self._addresses, "little")
-            if self.phases == 2:
+            if self.phases > 1:
                 self._column &= ~1
             self._taking, self._opens_from = "page", edge + self._ccs
         elif opcode in self._suspends and count == 3 and self._place():

@@ -5,7 +5,7 @@ from dataclasses import replace
 from rtl.contract.nand_array import SuspendOpcodes
 from rtl.contract.nand_part import ExtendedTimes, cycles
 from rtl.contract.onfi import Opcode, row_address
-from tests.scenarios.onfi_bus import PART, PERIOD_PS, OnfiBus
+from tests.scenarios.onfi_bus import PART, PERIOD_PS, OnfiBus, strobe_levels
 
 TIMES = ExtendedTimes(
     t_adl_ps=145_000,
@@ -71,10 +71,10 @@ class OperationBus(OnfiBus):
         self.until(self.rise + (self.limit("adl") if gap is None else gap))
         self.tick(self.limit("wpre") if wpre is None else wpre, dqs_oe=1)
         first = self.edge
-        for index in range(0, len(raw), self.phases):
-            word = int.from_bytes(raw[index : index + self.phases], "little")
-            level = 0b01 if self.phases == 2 else 1 - index % 2
-            self.tick(dqs_o=level, dq_o=word, dq_oe=1)
+        levels = strobe_levels(len(raw), self.phases)
+        for index, level in enumerate(levels):
+            word = raw[self.phases * index : self.phases * (index + 1)]
+            self.tick(dqs_o=level, dq_o=int.from_bytes(word, "little"), dq_oe=1)
         self.last_write = self.edge - 1
         self.pins.update(dqs_o=0, dq_o=0, dq_oe=0)
         self.tick(self.limit("wpst") if wpst is None else wpst)

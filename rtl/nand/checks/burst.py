@@ -9,6 +9,7 @@ from rtl.contract.nand_part import cycles
 from rtl.nand.checks.request import Request
 from rtl.nand.checks.rules import age, rule_bits, rules_of, stamp
 from rtl.nand.checks.sequence import COLUMN_BITS
+from rtl.nand.checks.strobe import is_half, transfers
 
 __all__ = ["BurstCheck"]
 
@@ -94,9 +95,9 @@ class BurstCheck(wiring.Component):
         data = self._check_shape(m)
         m.d.comb += self.status_data.eq(data & (source == Source.STATUS) & known_lun)
         with m.If(data & source.as_value().matches(Source.DATA, Source.ANSWER)):
-            m.d.sync += position.eq(position + self._phases)
-            last = self._part.raw_page_bytes - self._phases
-            m.d.comb += self.broken.page_end.eq(position > last)
+            count = transfers(self._edges)
+            m.d.sync += position.eq(position + count)
+            m.d.comb += self.broken.page_end.eq(position + count > self._part.raw_page_bytes)
         with m.If(self.start):
             self._check_start(m, source, age(self.now, chosen_edge))
         return m
@@ -137,7 +138,7 @@ class BurstCheck(wiring.Component):
         selected, data, any_data = Signal(), Signal(), Signal()
         level = Signal(init=1)
         started, last_data = stamp("started"), stamp("last_data_edge")
-        edges = self.re_n ^ Cat(level, self.re_n[:-1])
+        self._edges = edges = self.re_n ^ Cat(level, self.re_n[:-1])
         since = age(self.now, last_data)
         m.d.comb += [
             selected.eq(~self.ce_n.all()),
@@ -152,9 +153,11 @@ class BurstCheck(wiring.Component):
             m.d.sync += level.eq(self.re_n[-1])
         with m.If(data):
             m.d.sync += [last_data.eq(self.now), any_data.eq(1)]
-            m.d.comb += self.broken.burst_length.eq(~edges.all())
+            is_short = Signal()
+            m.d.sync += is_short.eq(~edges.all())
+            m.d.comb += self.broken.burst_length.eq(~(edges.all() | is_half(edges)))
             with m.If(any_data):
-                m.d.comb += self.broken.burst_pause.eq(since != 1)
+                m.d.comb += self.broken.burst_pause.eq((since != 1) | is_short)
             with m.Else():
                 preamble = age(self.now, started)
                 m.d.comb += self.broken.t_rpre.eq(preamble < self._limit("rpre"))

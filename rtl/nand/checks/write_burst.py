@@ -9,6 +9,7 @@ from rtl.contract.nand_part import cycles
 from rtl.nand.checks.request import Request
 from rtl.nand.checks.rules import age, rule_bits, stamp
 from rtl.nand.checks.sequence import COLUMN_BITS
+from rtl.nand.checks.strobe import is_half, transfers
 
 __all__ = ["WriteCheck"]
 
@@ -99,7 +100,7 @@ class WriteCheck(wiring.Component):
             preamble = Mux(driven, age(self.now, started), 0)
             with m.If(edges.any()):
                 m.d.sync += [last_data.eq(self.now), any_data.eq(1)]
-                m.d.sync += position.eq(position + self._phases)
+                m.d.sync += position.eq(position + transfers(edges))
                 self._check_data(m, edges, any_data, preamble, age(self.now, last_data), position)
             with m.Elif(any_data):
                 since = age(self.now, last_data)
@@ -123,13 +124,14 @@ class WriteCheck(wiring.Component):
             m.d.comb += self.broken.t_adl.eq(waited < self._limit("adl"))
 
     def _check_data(self, m, edges, any_data, preamble, since, position):
-        last = self._part.raw_page_bytes - self._phases
+        is_short = Signal()
+        m.d.sync += is_short.eq(~edges.all())
         m.d.comb += [
             self.broken.write_driven.eq(~self.dq_oe),
-            self.broken.write_length.eq(~edges.all()),
-            self.broken.write_page_end.eq(position > last),
+            self.broken.write_length.eq(~(edges.all() | is_half(edges))),
+            self.broken.write_page_end.eq(position + transfers(edges) > self._part.raw_page_bytes),
         ]
         with m.If(any_data):
-            m.d.comb += self.broken.write_pause.eq(since != 1)
+            m.d.comb += self.broken.write_pause.eq((since != 1) | is_short)
         with m.Else():
             m.d.comb += self.broken.t_wpre.eq(preamble < self._limit("wpre"))
