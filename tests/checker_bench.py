@@ -18,7 +18,8 @@ class CheckerBench:
 
     def __init__(self, part, phases, **options):
         self._checker = BusChecker(part, period_ps=PERIOD_PS, ways=WAYS, phases=phases, **options)
-        self._rest = cycles(part.t_dqsre_ps, PERIOD_PS) + 1
+        response_ps = part.t_dqsre_ps if part.sdr is None else part.sdr.t_rea_ps
+        self._rest = cycles(response_ps, PERIOD_PS) + 1
         self._used = False
         self._sim = Simulator(self._checker)
         self._sim.add_clock(PERIOD_PS * 1e-12)

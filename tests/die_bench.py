@@ -5,7 +5,7 @@ from amaranth.sim import Simulator
 from rtl.contract.nand_part import cycles
 from rtl.nand.die import NandDie
 from tests.scenarios.onfi_bus import PERIOD_PS
-from tests.scenarios.onfi_die import DieModel
+from tests.scenarios.onfi_sdr import die_model
 
 OUTPUTS = ("oe", "dqs_i", "dq_i", "rb_n")
 WAY = 1
@@ -34,7 +34,7 @@ class Play:
         sim.add_clock(PERIOD_PS * 1e-12)
         sim.add_testbench(self._bench)
         sim.run()
-        self.model = DieModel(part, PERIOD_PS, WAY, phases)
+        self.model = die_model(part, PERIOD_PS, WAY, phases)
         self.expected = []
         for edge, clock in enumerate(bus.clocks):
             for lun, number, content in self.answers.get(edge, ()):

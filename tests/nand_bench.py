@@ -84,6 +84,7 @@ class UnitBench:
         *,
         slots=2,
         phases=2,
+        period_ps=PERIOD_PS,
         stopping=False,
         free_delay=40,
         unit=FlashChannelUnit,
@@ -93,8 +94,9 @@ class UnitBench:
     ):
         self.part, self.stopping, self.free_delay = part, stopping, free_delay
         self.image, self.fields, self.phases = image, fields, phases
+        self.period_ps = period_ps
         self.unit = unit(
-            part, period_ps=PERIOD_PS, ways=ways, phases=phases, slots=slots, **options
+            part, period_ps=period_ps, ways=ways, phases=phases, slots=slots, **options
         )
         self.completions, self.begins, self.violations = [], [], []
         self.data = {}
@@ -187,7 +189,7 @@ class UnitBench:
             word = ctx.get(self.unit.array_done) & ~(0xFFFF << 16 * place)
             ctx.set(self.unit.array_done, word | int.from_bytes(done, "little") << 16 * place)
 
-        ready = (edge * PERIOD_PS + self.part.t_r_ps) // PERIOD_PS + 1
+        ready = (edge * self.period_ps + self.part.t_r_ps) // self.period_ps + 1
         self._inputs[ready].append(answer)
 
     def _collect(self, ctx, edge, completion):

@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 import pytest
 
 from rtl.contract.nand_array import Poll, SuspendOpcodes
-from rtl.contract.nand_part import ExtendedTimes, NandPart, cycles
+from rtl.contract.nand_part import ExtendedTimes, NandPart, SdrReadTimes, cycles
 from rtl.contract.onfi import Opcode, StatusBit, plane, row_address, row_bits, split_row
 
 PART = NandPart(
@@ -34,7 +34,7 @@ PART = NandPart(
     poll_first_ps=50_000_000,
     poll_period_ps=1_000_000,
 )
-NO_NUMBERS = ("name", "extended", "program_poll", "erase_poll", "suspend")
+NO_NUMBERS = ("name", "extended", "program_poll", "erase_poll", "suspend", "sdr")
 NUMBERS = [field.name for field in fields(NandPart) if field.name not in NO_NUMBERS]
 EXTENDED = ExtendedTimes(
     t_adl_ps=300_000,
@@ -58,6 +58,44 @@ SUSPEND = SuspendOpcodes(
 )
 POLL = Poll(first_ps=100_000, period_ps=1)
 WRITES = {"program_poll": POLL, "erase_poll": POLL, "suspend": SUSPEND}
+
+
+SDR_TIMES = {
+    "t_rc_ps": 25_000,
+    "t_rp_ps": 12_000,
+    "t_reh_ps": 10_000,
+    "t_rea_ps": 20_000,
+    "t_rhoh_ps": 15_000,
+    "t_rloh_ps": 5_000,
+}
+SDR = SdrReadTimes(**SDR_TIMES)
+NO_STROBE = {"t_rpre_ps": None, "t_rpst_ps": None, "t_dqsre_ps": None}
+
+
+@pytest.mark.parametrize("name", SDR_TIMES)
+def test_times_of_read_pulses_are_integers_and_hold_times_may_be_zero(name):
+    assert replace(SDR, t_rhoh_ps=0, t_rloh_ps=0).t_rloh_ps == 0
+    is_hold = name in ("t_rhoh_ps", "t_rloh_ps")
+    kind, value = ("non-negative", -1) if is_hold else ("positive", 0)
+    with pytest.raises(ValueError, match=f"{name} must be a {kind} integer, not {value}"):
+        replace(SDR, **{name: value})
+
+
+def test_a_read_cycle_holds_its_halves():
+    with pytest.raises(ValueError, match="t_rc_ps must be at least t_rp_ps"):
+        replace(SDR, t_rc_ps=21_999)
+
+
+def test_an_sdr_bus_has_no_times_of_a_strobe():
+    part = replace(PART, sdr=SDR, **NO_STROBE)
+    whole = replace(EXTENDED, t_wpre_ps=None, t_wpst_ps=None)
+    assert replace(part, extended=whole).sdr == SDR
+    with pytest.raises(ValueError, match="t_rpre_ps must be None on an SDR bus, not 15000"):
+        replace(PART, sdr=SDR)
+    with pytest.raises(ValueError, match="t_wpst_ps must be None on an SDR bus, not 6500"):
+        replace(part, extended=replace(whole, t_wpst_ps=6_500))
+    with pytest.raises(ValueError, match="t_wpre_ps must be given on a bus with DQS, not None"):
+        replace(PART, extended=whole)
 
 
 def test_derived_sizes():

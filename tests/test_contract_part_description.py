@@ -4,6 +4,7 @@ from dataclasses import fields, replace
 
 import pytest
 
+from cosim.config.nand_file import load_part
 from rtl.contract.bus_times import Interface
 from rtl.contract.flash_channel import FlashChannel
 from rtl.contract.nand_array import NandArrayTimes, NandGeometry, Poll, Polls, SuspendOpcodes
@@ -190,8 +191,29 @@ def test_the_read_path_takes_the_times_of_nv_ddr2():
     # One time for all resets and one for all planes: the longest.
     assert (part.extended.t_rst_ps, part.extended.t_dbsy_ps) == (50, 1600)
     assert (part.extended.t_adl_ps, part.extended.t_prog_ps) == (400_000, 800)
-    with pytest.raises(ValueError, match="Timing must be of nv-ddr2, not of sdr"):
-        PART.nand_part(PART.timing(Interface.SDR, 4, 10_000))
+
+
+def test_an_sdr_bus_takes_the_longest_set_up_and_hold_and_no_strobe():
+    sdr = PART.nand_part(PART.timing(Interface.SDR, 0, 10_000))
+    # ONFI's mode 0: tCLS 50 ns, tDS 40 ns; tCLH 20 ns; tWC 100 ns, tREA 40 ns.
+    assert (sdr.t_cals_ps, sdr.t_cah_ps, sdr.t_wc_ps) == (50_000, 20_000, 100_000)
+    assert (sdr.sdr.t_rea_ps, sdr.sdr.t_rhoh_ps, sdr.t_dqsre_ps) == (40_000, 0, None)
+    assert (sdr.extended.t_adl_ps, sdr.extended.t_wpre_ps) == (400_000, None)
+
+
+@pytest.mark.parametrize(("mode", "phases", "ratio"), [(5, 2, 1), (3, 1, 2)])
+def test_an_nv_ddr_bus_counts_in_periods_of_its_clk(mode, phases, ratio):
+    part = load_part("tiny")
+    timing = part.timing(Interface.NV_DDR, mode, 10_000)
+    found = part.nand_part(timing)
+    assert (timing.phases, timing.clock_ratio) == (phases, ratio)
+    grid = 10_000 * ratio
+    whole = ("t_wc_ps", "t_whr_ps", "t_ccs_ps", "t_rhw_ps", "t_rpre_ps", "t_rr_ps", "t_cs_ps")
+    assert all(getattr(found, name) % grid == 0 for name in whole)
+    # Preamble and postamble of a write, and WE# low of what follows them, are whole periods, too.
+    low = max(found.t_wp_ps, -(-found.t_cals_ps // 10_000) * 10_000)
+    assert (found.extended.t_wpre_ps + found.extended.t_wpst_ps + low) % grid == 0
+    assert found.extended.t_wpst_ps >= found.extended.t_wpre_ps >= 15_000 * ratio
 
 
 def test_a_channel_has_the_fastest_timing_of_its_mode():

@@ -35,17 +35,33 @@ def own_part(tmp_path, *changes, name="mine.yaml"):
     (tmp_path / name).write_text(text)
 
 
-@pytest.mark.parametrize("platform", ["cosmos_plus", "tiny"])
+@pytest.mark.parametrize(
+    ("platform", "interface", "mode"),
+    [
+        ("cosmos_plus", "nv-ddr2", 4),
+        ("tiny", "nv-ddr2", 7),
+        ("tiny", "nv-ddr", 5),
+        ("tiny", "nv-ddr", 2),
+        ("tiny", "sdr", 0),
+        ("tiny", "sdr", 5),
+    ],
+)
 @pytest.mark.parametrize("operations", ["read", "all"])
-def test_the_constants_are_those_of_the_part_in_its_mode(write_config, platform, operations):
-    line = f"  ssd.flash.operations: {operations}\n"
+def test_the_constants_are_those_of_the_part_in_its_mode(
+    write_config, platform, interface, mode, operations
+):
+    chosen = {"operations": operations, "interface": interface, "mode": mode}
+    lines = "".join(f"  ssd.flash.{key}: {value}\n" for key, value in chosen.items())
     change = ("systems:", f"platforms: {{ssd: {platform}}}\nsystems:")
-    ssd = load_config(write_config(change, (OVERRIDE, line))).platforms.ssd
+    ssd = load_config(write_config(change, (OVERRIDE, lines))).platforms.ssd
     part = load_part(ssd.flash.part.value)
-    whole = replace(part.nand_part(part.timing(Interface.NV_DDR2, 4, 10_000)), name="nand")
-    reads = {"planes": 1} | dict.fromkeys(("extended", "program_poll", "erase_poll", "suspend"))
-    plain = replace(whole, **reads)
+    timing = part.timing(Interface(interface), mode, 10_000)
+    whole = replace(part.nand_part(timing), name="nand")
+    plain = replace(
+        whole, planes=1, extended=None, program_poll=None, erase_poll=None, suspend=None
+    )
     assert nand_part(ssd) == (whole if operations == "all" else plain)
+    assert bus_phases(ssd) == timing.phases
     assert ssd.nand.chip_enables.value == part.geometry.chip_enables
 
 

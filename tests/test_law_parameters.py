@@ -40,6 +40,7 @@ CHANGES = {
     "ssd.flash.channels": (FIRMWARE, 2),
     "ssd.flash.ways": (FIRMWARE, 1),
     "ssd.flash.part": (FIRMWARE, "ull-3us"),
+    "ssd.flash.interface": (FIRMWARE, "sdr"),
     "ssd.flash.mode": (CALM_FIRMWARE, 2),
     "ssd.flash.clock": (CALM_FIRMWARE, "200 MHz"),
     "ssd.flash.landing_slots": (FIRMWARE, 1),
@@ -134,7 +135,6 @@ TESTED_ALONE = {
     "ssd.firmware.list_pages": (
         "bounds commands of several hundred KB; tests.test_firmware_sampling"
     ),
-    "ssd.flash.interface": "one value is possible yet; tests.test_cosim_config_bad",
     "ssd.flash.operations": (
         "bounds what a channel is asked for, beyond the reads of these systems; "
         "tests.test_rtl_nand_controller, tests.test_rtl_nand_controller_operations"

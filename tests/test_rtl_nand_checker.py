@@ -16,6 +16,7 @@ from tests.scenarios import (
     onfi_pin_cases,
     onfi_plane_cases,
     onfi_ready_cases,
+    onfi_sdr_cases,
     onfi_suspend_cases,
     onfi_write_cases,
 )
@@ -33,6 +34,7 @@ CASES = cases_of(
     onfi_order_cases,
     onfi_plane_cases,
     onfi_suspend_cases,
+    onfi_sdr_cases,
 )
 
 

@@ -7,6 +7,7 @@ import pytest
 from rtl.nand.die import NandDie
 from tests.die_bench import WAY, Play
 from tests.scenarios.onfi_bus import PART, PERIOD_PS, OnfiBus, one_lun
+from tests.scenarios.onfi_sdr import SDR_PART, SdrBus
 
 
 def page(part, seed):
@@ -33,6 +34,39 @@ def test_a_read_brings_the_bytes_of_the_page(phases, lun, column, count):
     play = Play(bus, {ready: [(lun, 1, content)]}).check()
     assert play.data(start, count) == content[column : column + count]
     assert play.begins == [(play.begins[0][0], lun, 1, 7)]
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        {},
+        {"t_rea_ps": 55_000, "t_rhoh_ps": 30_000},
+        {"t_rhoh_ps": 0, "t_rea_ps": 10_000},
+        # Cycles below 30 ns: each byte lasts until RE# falls for the next one, or longer.
+        {"t_rc_ps": 20_000, "t_rp_ps": 10_000, "t_reh_ps": 10_000, "t_rea_ps": 20_000},
+        {
+            "t_rc_ps": 20_000,
+            "t_rp_ps": 10_000,
+            "t_reh_ps": 10_000,
+            "t_rea_ps": 15_000,
+            "t_rloh_ps": 10_000,
+        },
+    ],
+)
+@pytest.mark.parametrize(("column", "count"), [(126, 4), (575, 1), (10, 66)])
+def test_pulses_of_read_enable_bring_the_bytes_of_the_page(times, column, count):
+    bus = SdrBus(replace(SDR_PART, sdr=replace(SDR_PART.sdr, **times)))
+    _, ready, _ = whole_read(bus, 1, 7, column, count)
+    falls = bus.falls
+    bus.status(WAY)
+    bus.tick(8)
+    content = page(PART, 1)
+    play = Play(bus, {ready: [(1, 1, content)]}).check()
+    rea = bus.limit("rea")
+    found = bytes(play.pins[fall + rea]["dq_i"] for fall in falls)
+    assert found == content[column : column + count]
+    assert [play.pins[fall + rea]["dq_i"] for fall in bus.falls] == [0xE0, 0xE0]
+    assert all(play.pins[fall + rea]["oe"] for fall in (*falls, *bus.falls))
 
 
 @pytest.mark.parametrize("t_wb_ps", [10_000, 20_000, 95_000, 100_000, 101_000])

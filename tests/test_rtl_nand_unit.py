@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.nand_bench import UnitBench
-from tests.scenarios.nand import TINY, TINY_TWO_LUNS, ChannelTwin
+from tests.scenarios.nand import TINY, TINY_SDR, TINY_TWO_LUNS, ChannelTwin
 from tests.scenarios.nand_reads import Read, bad_fields, page_image, random_reads, saturating_reads
 
 CHANNELS = {
@@ -121,6 +121,16 @@ def test_many_random_reads_are_those_of_the_twin(channel, seed):
 def test_one_byte_a_clock_and_four(phases):
     play(TINY, 2, random_reads(4, TINY, 2, count=16), phases=phases)
     play(TINY_TWO_LUNS, 1, random_reads(4, TINY_TWO_LUNS, 1, count=12), phases=phases)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("luns", [1, 2])
+@pytest.mark.parametrize("stopping", [False, True])
+def test_a_byte_a_pulse(luns, stopping):
+    part = replace(TINY_SDR, luns=luns)
+    ways = 3 - luns
+    reads = random_reads(6, part, ways, count=8, spacing=400)
+    play(part, ways, reads, phases=1, stopping=stopping)
 
 
 @pytest.mark.parametrize("channel", CHANNELS)

@@ -7,7 +7,6 @@ from rtl.contract.codec import pack
 from rtl.contract.onfi import plane
 from rtl.contract.operations import OPERATIONS, Finish
 from tests.nand_bench import FIELDS, UnitBench
-from tests.scenarios.nand import PERIOD_PS
 from tests.scenarios.nand_reads import page_image
 from tests.scenarios.onfi_die_luns import FOR_ALL
 
@@ -89,7 +88,7 @@ class OperationUnitBench(UnitBench):
         register = (lun * self.part.planes + place) * 2 + int(begin.register)
         memory = self.unit.dies[way].pages[register].data
         brings = self._work(operation, (way, lun, row), lambda: self._read(ctx, memory))
-        free_ps = max(edge * PERIOD_PS, self._free_ps[way, lun])
+        free_ps = max(edge * self.period_ps, self._free_ps[way, lun])
         if operation in CACHED:
             first, whole = (self._time(name) for name in CACHED[operation])
             self._answer(free_ps + first, (way, lun), number, is_cached=1)
@@ -134,7 +133,7 @@ class OperationUnitBench(UnitBench):
             word = ctx.get(self.unit.array_done) & ~(0xFFFF << 16 * index)
             ctx.set(self.unit.array_done, word | int.from_bytes(done, "little") << 16 * index)
 
-        self._inputs[at_ps // PERIOD_PS + 1].append(answer)
+        self._inputs[at_ps // self.period_ps + 1].append(answer)
 
     def _read(self, ctx, memory):
         count = -(-self.part.raw_page_bytes // WORD_BYTES)

@@ -12,7 +12,7 @@ from typing import Any
 from cosim.bench.flash_channel_bound import BusBound, ProgramTerm
 from cosim.bench.flash_channel_case import FlashChannelCase
 from cosim.bench.flash_channel_text import markdown_table
-from cosim.config.build import page_layout
+from cosim.config.build import bus_rate, page_layout
 from cosim.config.load import load_platform
 from cosim.config.platform import SsdPlatform
 from cosim.engines.build import build
@@ -100,7 +100,7 @@ def program_cases(
             ),
             kind=ProgramKind(kind),
         )
-        for rate in rates or (2 * 10**12 // ssd.nand.t_rc.value,)
+        for rate in rates or (bus_rate(ssd),)
         for kind in kinds
     ]
 

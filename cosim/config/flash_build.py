@@ -10,11 +10,14 @@ from cosim.config.yaml_source import YamlSource
 from rtl.contract.bus_times import Interface
 from rtl.contract.interface_timing import interface_timing
 from rtl.contract.nand_array import Poll, SuspendOpcodes
-from rtl.contract.nand_part import ExtendedTimes, NandPart
+from rtl.contract.nand_part import ExtendedTimes, NandPart, SdrReadTimes
 from rtl.contract.onfi import COLUMN_CYCLES, ROW_CYCLES, row_bits
 from rtl.contract.onfi_modes import onfi_mode
 
 __all__ = ["bus_phases", "bus_rate", "check_flash", "nand_part", "period_ps"]
+
+WINDOW = ("t_rc", "t_rp", "t_reh", "t_ck", "t_ck_max")
+"""Constants that say how fast transfers may be."""
 
 
 def period_ps(clock: int) -> int:
@@ -52,7 +55,11 @@ def bus_rate(ssd: SsdPlatform) -> int:
 
 def _bus_timing(ssd: SsdPlatform) -> Any:
     times = onfi_mode(Interface(ssd.flash.interface.value), ssd.flash.mode.value)
-    window = {"t_rc_ps": ssd.nand.t_rc.value}
+    window = {
+        f"{key}_ps": constant.value
+        for key in WINDOW
+        if (constant := getattr(ssd.nand, key)) is not None and hasattr(times, f"{key}_ps")
+    }
     return interface_timing(replace(times, **window), period_ps(ssd.flash.clock.value))
 
 
@@ -60,13 +67,16 @@ def nand_part(ssd: SsdPlatform, name: str = "nand") -> NandPart:
     """Geometry and times of the SSD's flash."""
     nand = ssd.nand
 
-    def times(kind: type, prefix: str = "") -> dict[str, int]:
+    def times(kind: type, prefix: str = "") -> dict[str, int | None]:
         names = (one.name for one in fields(kind) if one.name.endswith("_ps"))
-        return {name: getattr(nand, prefix + name.removesuffix("_ps")).value for name in names}
+        found = {name: getattr(nand, prefix + name.removesuffix("_ps")) for name in names}
+        return {name: None if time is None else time.value for name, time in found.items()}
 
     more: dict[str, Any] = {}
+    if nand.t_rea is not None:
+        more["sdr"] = SdrReadTimes(**times(SdrReadTimes))
     if nand.planes is not None:
-        more = {"planes": nand.planes.value, "extended": ExtendedTimes(**times(ExtendedTimes))}
+        more |= {"planes": nand.planes.value, "extended": ExtendedTimes(**times(ExtendedTimes))}
         for kind in ("program_poll", "erase_poll"):
             more[kind] = Poll(**times(Poll, f"{kind}_"))
         if nand.program_suspend is not None:

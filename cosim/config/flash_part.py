@@ -32,31 +32,58 @@ NOT_STATED = {(Interface.NV_DDR2, "t_adl"), (Interface.NV_DDR2, "t_ccs")}
 
 GEOMETRY = ("page", "spare", "pages_per_block", "blocks_per_lun", "luns", "chip_enables")
 ARRAY_TIMES = ("t_prog", "t_bers", "t_cbsy", "t_rcbsy", "t_feat")
-BUS_TIMES = {
-    "t_wc": ("t_wc",),
-    "t_wp": ("t_wp",),
-    "t_wh": ("t_wh",),
-    "t_cs": ("t_cs",),
-    "t_ch": ("t_ch",),
-    "t_cals": ("t_cals", "t_cas"),
-    "t_cah": ("t_calh", "t_cah"),
-    "t_wb": ("t_wb",),
-    "t_rr": ("t_rr",),
-    "t_whr": ("t_whr",),
-    "t_ccs": ("t_ccs",),
-    "t_rhw": ("t_rhw",),
-    "t_rc": ("t_rc",),
-    "t_rpre": ("t_rpre",),
-    "t_rpst": ("t_dqsre",),
-    "t_dqsre": ("t_dqsre",),
+WRITE_CYCLE: dict[str, tuple[str, ...]] = {"t_wc": ("t_wc",), "t_wp": ("t_wp",), "t_wh": ("t_wh",)}
+COMMON: dict[str, tuple[str, ...]] = {
+    key: (key,) for key in ("t_cs", "t_ch", "t_wb", "t_rr", "t_whr", "t_ccs", "t_rhw")
+}
+BUS_TIMES: dict[Interface, dict[str, tuple[str, ...]]] = {
+    Interface.SDR: WRITE_CYCLE
+    | COMMON
+    | {"t_cals": ("t_cls", "t_als", "t_ds"), "t_cah": ("t_clh", "t_alh", "t_dh")}
+    | {key: (key,) for key in ("t_rc", "t_rp", "t_reh", "t_rea", "t_rhoh", "t_rloh")},
+    Interface.NV_DDR: {
+        "t_wc": ("t_cad",),
+        "t_wp": ("t_cals", "t_cas"),
+        "t_wh": ("t_cad",),
+        "t_cals": ("t_cals", "t_cas"),
+        "t_cah": ("t_calh", "t_cah"),
+        "t_ck": ("t_ck",),
+        "t_ck_max": ("t_ck_max",),
+        "t_rpre": ("t_wrck",),
+        "t_rpst": ("t_dqsck",),
+        "t_dqsre": ("t_dqsck",),
+    }
+    | COMMON,
+    Interface.NV_DDR2: WRITE_CYCLE
+    | COMMON
+    | {"t_cals": ("t_cals", "t_cas"), "t_cah": ("t_calh", "t_cah"), "t_rpst": ("t_dqsre",)}
+    | {key: (key,) for key in ("t_rc", "t_rpre", "t_dqsre")},
 }
 """Bus times of reads, and which of an interface's each is the longest of."""
-WRITE_TIMES = {"t_adl": ("t_adl",), "t_wpre": ("t_wpre",), "t_wpst": ("t_wpst",)}
+WRITE_TIMES: dict[Interface, dict[str, tuple[str, ...]]] = {
+    Interface.SDR: {"t_adl": ("t_adl",)},
+    Interface.NV_DDR: {"t_adl": ("t_adl",), "t_wpre": ("t_ck",), "t_wpst": ("t_ck",)},
+    Interface.NV_DDR2: {"t_adl": ("t_adl",), "t_wpre": ("t_wpre",), "t_wpst": ("t_wpst",)},
+}
 POLLED = ("program", "erase")
 """Work that has polls of its own, beside reads."""
 SUSPEND = tuple(Suspend.model_fields)
+WINDOW = ("t_rc_ps", "t_ck_ps", "t_ck_max_ps")
 PLANE_TIMES = ("array.t_plrbsy", "array.t_plpbsy", "array.t_plebsy")
-REASONS = {"t_rpst": "tDQSRE + tRC / 2"}
+WHOLE_PERIODS = "as whole periods of CLK, at this clock"
+REASONS: dict[Interface, dict[str, str]] = {
+    Interface.SDR: {},
+    Interface.NV_DDR: dict.fromkeys(("t_cs", "t_ch", "t_wb", "t_rr", "t_whr"), WHOLE_PERIODS)
+    | dict.fromkeys(("t_ccs", "t_rhw", "t_adl", "t_wc", "t_wp", "t_rpre"), WHOLE_PERIODS)
+    | {
+        "t_wh": "the rest of tCAD",
+        "t_rpst": "tCKWR, the whole periods of CLK over tDQSCK + tCK",
+        "t_dqsre": "as whole clocks",
+        "t_wpre": "1.5 periods of CLK, at this clock",
+        "t_wpst": "1.5 periods of CLK, at this clock",
+    },
+    Interface.NV_DDR2: {"t_rpst": "tDQSRE + tRC / 2"},
+}
 """What a time is that is none of the part's, but follows from one."""
 
 
@@ -119,8 +146,12 @@ def _read_part(ssd: YamlSource, name: str, base: Path | None) -> tuple[NandPartF
 
 def _values(part: PartDescription, found: NandPart, times: Any) -> dict[str, Any]:
     """All constants that there may be, as a file would have them."""
-    named = {"chip_enables": part.geometry.chip_enables, "t_rc_ps": times.t_rc_ps}
+    named: dict[str, Any] = {"chip_enables": part.geometry.chip_enables}
+    # The window of its transfers is not among what hardware takes.
+    named |= {name: value for name, value in vars(times).items() if name in WINDOW}
     named |= {**vars(found), **vars(found.extended)}
+    if found.sdr is not None:
+        named |= vars(found.sdr)
     for kind in POLLED:
         poll = getattr(found, f"{kind}_poll")
         named |= {f"{kind}_poll_{key}": value for key, value in vars(poll).items()}
@@ -128,6 +159,8 @@ def _values(part: PartDescription, found: NandPart, times: Any) -> dict[str, Any
         named |= vars(found.suspend)
     values: dict[str, Any] = {}
     for name, value in named.items():
+        if value is None:
+            continue
         if name.endswith("_ps"):
             values[name.removesuffix("_ps")] = format_quantity(TIME, value)
         elif name.endswith("_bytes"):
@@ -144,12 +177,12 @@ def _origins(file: NandPartFile, times: Any, *, has_all: bool) -> Iterator[tuple
     if has_all:
         yield "planes", _own(file, "geometry.planes")
     yield "t_r", _own(file, "array.t_r")
-    for key, candidates in BUS_TIMES.items():
+    for key, candidates in BUS_TIMES[times.interface].items():
         yield key, _bus_time(file, times, key, candidates)
     yield "poll_first", _own(file, "polls.read.first")
     yield "poll_period", _own(file, "polls.read.period")
     if has_all:
-        for key, candidates in WRITE_TIMES.items():
+        for key, candidates in WRITE_TIMES[times.interface].items():
             yield key, _bus_time(file, times, key, candidates)
         for key in ARRAY_TIMES:
             yield key, _own(file, f"array.{key}")
@@ -186,10 +219,11 @@ def _bus_time(file: NandPartFile, times: Any, key: str, candidates: tuple[str, .
         origin = _Origin(f"{ONFI}: t{name[2:].upper()} of {times}", mark)
     else:
         origin = _own(file, f"{section}.{name}")
-    if key not in REASONS:
+    reason = REASONS[times.interface].get(key)
+    if reason is None:
         return origin
     mark = origin.mark if origin.mark in FREE_MARKS else "inferred"
-    return _Origin(f"{origin.source}: {REASONS[key]}", mark, origin.key)
+    return _Origin(f"{origin.source}: {reason}", mark, origin.key)
 
 
 def _tagged(ssd: YamlSource, part: YamlSource, name: str, origin: _Origin) -> str:

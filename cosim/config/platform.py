@@ -73,10 +73,18 @@ class Nand(Part):
     t_whr: Constant[Time]
     t_ccs: Constant[Time]
     t_rhw: Constant[Time]
-    t_rc: Constant[Time]
-    t_rpre: Constant[Time]
-    t_rpst: Constant[Time]
-    t_dqsre: Constant[Time]
+    t_rc: Constant[Time] | None = None
+    """None, as the others that follow, where the data interface has no such time."""
+    t_rp: Constant[Time] | None = None
+    t_reh: Constant[Time] | None = None
+    t_rea: Constant[Time] | None = None
+    t_rhoh: Constant[Time] | None = None
+    t_rloh: Constant[Time] | None = None
+    t_ck: Constant[Time] | None = None
+    t_ck_max: Constant[Time] | None = None
+    t_rpre: Constant[Time] | None = None
+    t_rpst: Constant[Time] | None = None
+    t_dqsre: Constant[Time] | None = None
     poll_first: Constant[Time]
     poll_period: Constant[Time]
     t_adl: Constant[Time] | None = None

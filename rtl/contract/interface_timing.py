@@ -19,7 +19,14 @@ from typing import Any, ClassVar
 from rtl.contract.bus_times import Interface
 from rtl.contract.nand_part import cycles
 
-__all__ = ["EDO_LIMIT_PS", "NvDdr2Timing", "NvDdrTiming", "SdrTiming", "interface_timing"]
+__all__ = [
+    "EDO_LIMIT_PS",
+    "NvDdr2Timing",
+    "NvDdrTiming",
+    "SdrTiming",
+    "interface_timing",
+    "sdr_read_low",
+]
 
 EDO_LIMIT_PS = 30_000
 """Read cycles below this are extended data out: tRLOH counts, not tRHOH (ONFI 3.1, section 4.3)."""
@@ -51,6 +58,21 @@ def interface_timing(times, period_ps, phases=None):
     if not fitting:
         raise ValueError(kind.misfit(times, period_ps, choices))
     return kind(times=times, period_ps=period_ps, phases=max(fitting))
+
+
+def sdr_read_low(times, period_ps):
+    """Clocks of RE# low in SDR, for ``times`` with the names of ``SdrTimes``."""
+
+    def clocks(duration_ps):
+        return cycles(duration_ps, period_ps)
+
+    high, captured = clocks(times.t_reh_ps), clocks(times.t_rea_ps) * period_ps
+    least = max(clocks(times.t_rp_ps), clocks(times.t_rc_ps) - high)
+    low = max(least, clocks(captured - times.t_rloh_ps) - high)
+    if (low + high) * period_ps < EDO_LIMIT_PS:
+        return low
+    is_no_edo = clocks(EDO_LIMIT_PS) - high
+    return max(least, is_no_edo, clocks(captured - times.t_rhoh_ps))
 
 
 def _check_period(period_ps):
@@ -210,13 +232,7 @@ class SdrTiming(_Timing):
     @property
     def read_low(self):
         """RE# low: tRP, tRC over both, and so long that data still holds when it is captured."""
-        times, high, captured = self.times, self.read_high, self.response * self.period_ps
-        least = max(self._clocks(times.t_rp_ps), self._clocks(times.t_rc_ps) - high)
-        low = max(least, self._clocks(captured - times.t_rloh_ps) - high)
-        if (low + high) * self.period_ps < EDO_LIMIT_PS:
-            return low
-        is_no_edo = self._clocks(EDO_LIMIT_PS) - high
-        return max(least, is_no_edo, self._clocks(captured - times.t_rhoh_ps))
+        return sdr_read_low(self.times, self.period_ps)
 
 
 @dataclass(frozen=True, kw_only=True)

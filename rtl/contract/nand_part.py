@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 
 from rtl.contract.nand_array import Poll, SuspendOpcodes
 
-__all__ = ["ExtendedTimes", "NandPart", "cycles"]
+__all__ = ["ExtendedTimes", "NandPart", "SdrReadTimes", "cycles"]
 
 
 def cycles(duration_ps, period_ps):
@@ -27,10 +27,10 @@ class ExtendedTimes:
 
     t_adl_ps: int
     """Last address cycle of a program to the first data byte."""
-    t_wpre_ps: int
-    """Write preamble: DQS low before the first data edge."""
-    t_wpst_ps: int
-    """Write postamble: DQS low after the last data edge."""
+    t_wpre_ps: int | None
+    """Write preamble: DQS low before the first data edge; None in SDR."""
+    t_wpst_ps: int | None
+    """Write postamble: DQS low after the last data edge; None in SDR."""
     t_prog_ps: int
     """Page program (tPROG)."""
     t_bers_ps: int
@@ -49,11 +49,54 @@ class ExtendedTimes:
     def __post_init__(self):
         for field in fields(self):
             value = getattr(self, field.name)
+            if value is None and field.name in WRITE_STROBE_TIMES:
+                continue
             if not isinstance(value, int) or value < 1:
                 raise ValueError(f"{field.name} must be a positive integer, not {value!r}")
 
 
-NO_NUMBERS = ("name", "extended", "program_poll", "erase_poll", "suspend")
+@dataclass(frozen=True, kw_only=True)
+class SdrReadTimes:
+    """Times of RE# pulses, each of which fetches a byte, in picoseconds (ONFI 3.1, section 4.15).
+
+    Raises
+    ------
+    ValueError
+        If a time is not an integer, is not positive (hold times may be zero), or if a cycle is
+        shorter than its halves.
+    """
+
+    t_rc_ps: int
+    """Read cycle: RE# falling edge to falling edge."""
+    t_rp_ps: int
+    """RE# low."""
+    t_reh_ps: int
+    """RE# high."""
+    t_rea_ps: int
+    """RE# falling edge to valid data, at most; the die takes all of it."""
+    t_rhoh_ps: int
+    """Data hold after the RE# rising edge, at least, in cycles of 30 ns and more."""
+    t_rloh_ps: int
+    """Data hold after the next RE# falling edge, at least, in shorter ones."""
+
+    def __post_init__(self):
+        for field in fields(self):
+            value = getattr(self, field.name)
+            least = 0 if field.name in ("t_rhoh_ps", "t_rloh_ps") else 1
+            if not isinstance(value, int) or value < least:
+                kind = "non-negative" if least == 0 else "positive"
+                raise ValueError(f"{field.name} must be a {kind} integer, not {value!r}")
+        if self.t_rp_ps + self.t_reh_ps > self.t_rc_ps:
+            raise ValueError(
+                "t_rc_ps must be at least t_rp_ps + t_reh_ps, "
+                f"not {self.t_rc_ps} < {self.t_rp_ps} + {self.t_reh_ps}"
+            )
+
+
+WRITE_STROBE_TIMES = ("t_wpre_ps", "t_wpst_ps")
+READ_STROBE_TIMES = ("t_rpre_ps", "t_rpst_ps", "t_dqsre_ps")
+"""Times of DQS, which SDR does not have."""
+NO_NUMBERS = ("name", "extended", "program_poll", "erase_poll", "suspend", "sdr")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +111,7 @@ class NandPart:
     ------
     ValueError
         If a number is not positive, the page or spare is odd, the pages of a block or the planes
-        are no power of two, or times contradict each other.
+        are no power of two, times contradict each other, or are those of another interface.
     """
 
     name: str
@@ -103,11 +146,11 @@ class NandPart:
     """WE# rising edge of E0h to RE# falling."""
     t_rhw_ps: int
     """End of a burst (RE# of the last byte) to WE# falling."""
-    t_rpre_ps: int
-    """Read preamble: RE# low before the first data edge."""
-    t_rpst_ps: int
+    t_rpre_ps: int | None = None
+    """Read preamble: RE# low before the first data edge. None, as the next two, in SDR."""
+    t_rpst_ps: int | None = None
     """Read postamble: RE# low after the last data edge."""
-    t_dqsre_ps: int
+    t_dqsre_ps: int | None = None
     """RE# edge to DQS edge, at most; the die takes all of it."""
     poll_first_ps: int
     """30h to the first 78h poll, where LUNs share a ready/busy line."""
@@ -123,12 +166,17 @@ class NandPart:
     """None: the part is used for plain reads only."""
     suspend: SuspendOpcodes | None = None
     """None: programs and erases are not suspended."""
+    sdr: SdrReadTimes | None = None
+    """Of an SDR bus, on which each byte has an RE# or WE# pulse; None: DQS strobes them."""
 
     def __post_init__(self):
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name not in NO_NUMBERS and (not isinstance(value, int) or value < 1):
+            if field.name in NO_NUMBERS or (field.name in READ_STROBE_TIMES and self.sdr):
+                continue
+            if not isinstance(value, int) or value < 1:
                 raise ValueError(f"{field.name} must be a positive integer, not {value!r}")
+        self._check_interface()
         if self.page_bytes % 2 or self.spare_bytes % 2:
             raise ValueError(
                 "page_bytes and spare_bytes must be even on a DDR bus, "
@@ -156,6 +204,15 @@ class NandPart:
                 f"poll_first_ps must be at least t_wb_ps, not {self.poll_first_ps} < {self.t_wb_ps}"
             )
         self._check_writes()
+
+    def _check_interface(self):
+        times = {name: getattr(self, name) for name in READ_STROBE_TIMES}
+        if self.extended is not None:
+            times |= {name: getattr(self.extended, name) for name in WRITE_STROBE_TIMES}
+        for name, value in times.items():
+            if (value is None) != (self.sdr is not None):
+                bus = "None on an SDR bus" if self.sdr else "given on a bus with DQS"
+                raise ValueError(f"{name} must be {bus}, not {value}")
 
     def _check_writes(self):
         for name in ("program_poll", "erase_poll", "suspend"):

@@ -196,6 +196,18 @@ class BusRule(enum.IntEnum, shape=8):
     SUSPENDED_ROW = 53
     """A read of a suspended LUN is not of the page, or the block, under work."""
 
+    # Of an SDR bus.
+    T_RC = 54
+    """Falling edges of RE# are tRC apart."""
+    T_RP = 55
+    """RE# is low for tRP."""
+    T_REH = 56
+    """RE# is high for tREH between two bytes."""
+    T_REA = 57
+    """The die drives tREA after RE# has fallen."""
+    READ_WINDOW = 58
+    """A byte still holds tREA after RE# has fallen, when it must be captured."""
+
 
 def row_bits(part):
     """Block and page bits of a row address; the LUN's lie above them (ONFI 3.1, section 3.1)."""

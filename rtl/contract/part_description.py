@@ -9,16 +9,13 @@ from dataclasses import dataclass, fields, replace
 from rtl.contract.bus_times import Interface
 from rtl.contract.interface_timing import interface_timing
 from rtl.contract.nand_array import NandArrayTimes, NandGeometry, Polls, SuspendOpcodes
-from rtl.contract.nand_part import ExtendedTimes, NandPart
+from rtl.contract.nand_part import ExtendedTimes, NandPart, SdrReadTimes
 from rtl.contract.onfi_modes import onfi_mode
 
 __all__ = ["InterfaceSupport", "PartDescription"]
 
-_PLAIN_TIMES = (
-    *("t_wc_ps", "t_wp_ps", "t_wh_ps", "t_cs_ps", "t_ch_ps", "t_wb_ps", "t_rr_ps"),
-    *("t_whr_ps", "t_ccs_ps", "t_rhw_ps", "t_rpre_ps", "t_dqsre_ps"),
-)
-_WRITE_TIMES = ("t_adl_ps", "t_wpre_ps", "t_wpst_ps")
+_COMMON_TIMES = ("t_cs_ps", "t_ch_ps", "t_wb_ps", "t_rr_ps", "t_whr_ps", "t_ccs_ps", "t_rhw_ps")
+_WRITE_CYCLE = ("t_wc_ps", "t_wp_ps", "t_wh_ps")
 _ARRAY_TIMES = ("t_prog_ps", "t_bers_ps", "t_cbsy_ps", "t_rcbsy_ps", "t_feat_ps")
 """Times that :class:`NandPart` and :class:`ExtendedTimes` have under the same names."""
 
@@ -133,18 +130,13 @@ class PartDescription:
         return interface_timing(self.bus_times(interface, mode), period_ps, phases)
 
     def nand_part(self, timing):
-        """The part as the controller and the dies of NV-DDR2 take it, at one timing.
+        """The part as controller, dies and checker take it, at one timing.
 
-        These have one busy time for all plane commands and one for all resets: the longest.
-
-        Raises
-        ------
-        ValueError
-            If the timing is not of NV-DDR2.
+        These have one busy time for all plane commands and one for all resets: the longest. What
+        an interface counts in periods of its CLK is as long as they are at this timing.
         """
-        times, geometry, array = timing.times, self.geometry, self.array
-        if times.interface is not Interface.NV_DDR2:
-            raise ValueError(f"Timing must be of nv-ddr2, not of {times.interface.value}")
+        geometry, array = self.geometry, self.array
+        bus, writes = _BUS[timing.times.interface](timing)
         return NandPart(
             name=self.name,
             page_bytes=geometry.page_bytes,
@@ -154,19 +146,84 @@ class PartDescription:
             luns=geometry.luns,
             planes=geometry.planes,
             t_r_ps=array.t_r_ps,
-            t_cals_ps=max(times.t_cals_ps, times.t_cas_ps),
-            t_cah_ps=max(times.t_cah_ps, times.t_calh_ps),
-            t_rpst_ps=times.t_dqsre_ps + timing.period_ps // timing.phases,
             poll_first_ps=self.polls.read.first_ps,
             poll_period_ps=self.polls.read.period_ps,
             program_poll=self.polls.program,
             erase_poll=self.polls.erase,
             suspend=self.suspend,
-            **{name: getattr(times, name) for name in _PLAIN_TIMES},
+            **bus,
             extended=ExtendedTimes(
                 t_dbsy_ps=max(array.t_plrbsy_ps, array.t_plpbsy_ps, array.t_plebsy_ps),
                 t_rst_ps=array.t_rst_erase_ps,
-                **{name: getattr(times, name) for name in _WRITE_TIMES},
+                **writes,
                 **{name: getattr(array, name) for name in _ARRAY_TIMES},
             ),
         )
+
+
+def _named(times, *names):
+    return {name: getattr(times, name) for name in names}
+
+
+def _sdr_bus(timing):
+    """Bus times of reads, and of data to a die, as :class:`NandPart` has them."""
+    times = timing.times
+    reads = [one.name for one in fields(SdrReadTimes)]
+    bus = _named(times, *_COMMON_TIMES, *_WRITE_CYCLE) | {
+        "t_cals_ps": max(times.t_cls_ps, times.t_als_ps, times.t_ds_ps),
+        "t_cah_ps": max(times.t_clh_ps, times.t_alh_ps, times.t_dh_ps),
+        "sdr": SdrReadTimes(**_named(times, *reads)),
+    }
+    return bus, {"t_adl_ps": times.t_adl_ps, "t_wpre_ps": None, "t_wpst_ps": None}
+
+
+def _nv_ddr2_bus(timing):
+    """The same of NV-DDR2."""
+    times = timing.times
+    names = (*_COMMON_TIMES, *_WRITE_CYCLE, "t_rpre_ps", "t_dqsre_ps")
+    bus = _named(times, *names) | {
+        "t_cals_ps": max(times.t_cals_ps, times.t_cas_ps),
+        "t_cah_ps": max(times.t_calh_ps, times.t_cah_ps),
+        "t_rpst_ps": times.t_dqsre_ps + timing.period_ps // timing.phases,
+    }
+    return bus, _named(times, "t_adl_ps", "t_wpre_ps", "t_wpst_ps")
+
+
+def _nv_ddr_bus(timing):
+    """The same of NV-DDR, whose events are whole periods of CLK apart."""
+    period_ps = timing.period_ps
+    clocks = {
+        "t_wc_ps": timing.command_low + timing.command_high,
+        "t_wp_ps": timing.command_low,
+        "t_wh_ps": timing.command_high,
+        "t_cs_ps": timing.select_to_command,
+        "t_ch_ps": timing.command_to_deselect,
+        "t_wb_ps": timing.confirm_to_busy,
+        "t_rr_ps": timing.ready_to_data_out,
+        "t_whr_ps": timing.command_to_data_out,
+        "t_ccs_ps": timing.column_to_data,
+        "t_rhw_ps": timing.data_out_to_command,
+        "t_rpre_ps": timing.read_preamble,
+        "t_rpst_ps": timing.read_postamble,
+        "t_dqsre_ps": timing.response,
+    }
+    times = timing.times
+    bus = {name: count * period_ps for name, count in clocks.items()} | {
+        "t_cals_ps": max(times.t_cals_ps, times.t_cas_ps),
+        "t_cah_ps": max(times.t_calh_ps, times.t_cah_ps),
+    }
+    # WE# of the confirm cycle falls when the postamble is over, and its rise is on CLK again.
+    strobe = timing.write_preamble + timing.write_postamble + timing.command_low
+    writes = {
+        "t_adl_ps": timing.address_to_data_in,
+        "t_wpre_ps": timing.write_preamble,
+        "t_wpst_ps": timing.write_postamble + -strobe % timing.clock_ratio,
+    }
+    return bus, {name: count * period_ps for name, count in writes.items()}
+
+
+_BUS = {
+    Interface.SDR: _sdr_bus,
+    Interface.NV_DDR: _nv_ddr_bus,
+    Interface.NV_DDR2: _nv_ddr2_bus,
+}

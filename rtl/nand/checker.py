@@ -11,20 +11,29 @@ from rtl.contract.channel import STAMP_BITS, Violation
 from rtl.contract.nand_part import cycles
 from rtl.contract.onfi import StatusBit
 from rtl.nand.checks.burst import BurstCheck
-from rtl.nand.checks.drive import DriveCheck
+from rtl.nand.checks.drive import DriveCheck, SdrDriveCheck
 from rtl.nand.checks.lun_check import LunCheck
 from rtl.nand.checks.lun_shadows import LunShadows
 from rtl.nand.checks.operation_burst import OperationBurst
 from rtl.nand.checks.operation_sequence import OperationSequence
 from rtl.nand.checks.pins import PinCheck
 from rtl.nand.checks.request import Request
-from rtl.nand.checks.rules import rule_bits, rules_of
+from rtl.nand.checks.rules import LONG_AGO, rule_bits, rules_of
+from rtl.nand.checks.sdr_burst import SdrBurstCheck, SdrOperationBurst
+from rtl.nand.checks.sdr_write import SdrWriteCheck
 from rtl.nand.checks.sequence import SequenceCheck
 from rtl.nand.checks.write_burst import WriteCheck
 from rtl.nand.phy import PhySignature
 
 __all__ = ["BusChecker", "PhyMonitorSignature"]
 
+BURST_CHECKS = {
+    (False, False): BurstCheck,
+    (False, True): OperationBurst,
+    (True, False): SdrBurstCheck,
+    (True, True): SdrOperationBurst,
+}
+"""By whether the bus is SDR, and whether the part does more than plain reads."""
 RDY_BIT = int(StatusBit.RDY).bit_length() - 1
 
 
@@ -83,14 +92,16 @@ class BusChecker(wiring.Component):
     def __init__(self, part, *, period_ps, ways, phases=2, are_erased=False, emitted=False):
         if not isinstance(ways, int) or not 1 <= ways <= 256:
             raise ValueError(f"Ways must be 1 to 256, not {ways!r}")
-        if phases not in (1, 2, 4):
-            raise ValueError(f"Phases must be 1, 2 or 4, not {phases!r}")
+        if phases not in ((1, 2, 4) if part.sdr is None else (1,)):
+            known = "1, 2 or 4" if part.sdr is None else "1 on an SDR bus"
+            raise ValueError(f"Phases must be {known}, not {phases!r}")
         self._part = part
         self._period_ps = period_ps
         self._ways = ways
         self._phases = phases
         self._rules = rules_of(part)
         self._is_extended = part.extended is not None
+        self._is_sdr = part.sdr is not None
         self._blocks = {"are_erased": are_erased, "emitted": emitted}
         super().__init__(
             {
@@ -104,22 +115,26 @@ class BusChecker(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         clocked = {"period_ps": self._period_ps, "ways": self._ways}
-        sequence_check, burst_check = SequenceCheck, BurstCheck
-        if self._is_extended:
-            sequence_check, burst_check = OperationSequence, OperationBurst
+        sequence_check = OperationSequence if self._is_extended else SequenceCheck
         m.submodules.pins = pins = PinCheck(self._part, **clocked)
         m.submodules.sequence = sequence = sequence_check(self._part, ways=self._ways)
-        m.submodules.burst = burst = burst_check(self._part, **clocked, phases=self._phases)
-        m.submodules.drive = drive = DriveCheck(
+        m.submodules.burst = burst = BURST_CHECKS[self._is_sdr, self._is_extended](
+            self._part, **clocked, phases=self._phases
+        )
+        drive_check, response_ps = DriveCheck, self._part.t_dqsre_ps
+        if self._is_sdr:
+            drive_check, response_ps = SdrDriveCheck, self._part.sdr.t_rea_ps
+        m.submodules.drive = drive = drive_check(
             ways=self._ways,
             phases=self._phases,
-            delay=cycles(self._part.t_dqsre_ps, self._period_ps),
+            delay=cycles(response_ps, self._period_ps),
             rules=self._rules,
         )
         self._connect(m, pins, sequence, burst, drive)
         parts = [pins.broken, sequence.broken, burst.broken, drive.broken]
         if self._is_extended:
-            write = self._watch_writes(m, pins, sequence, burst, drive)
+            watch = self._watch_pulses if self._is_sdr else self._watch_writes
+            write = watch(m, pins, sequence, burst, drive)
             check = self._watch_operations(m, sequence, burst, drive)
             late, parts = check.late, [*parts, write.broken, check.broken]
         else:
@@ -189,6 +204,26 @@ class BusChecker(wiring.Component):
             sequence.data_done.eq(write.done),
             sequence.data_end.eq(write.end),
             drive.dq_oe.eq(phy.dq_oe | phy.dqs_oe),
+        ]
+        return write
+
+    def _watch_pulses(self, m, pins, sequence, burst, drive):
+        """Follow data to a die on an SDR bus, and let the other parts know of it."""
+        m.submodules.write = write = SdrWriteCheck(self._part, period_ps=self._period_ps)
+        for name in ("request", "column", "takes_data", "is_more", "is_feature"):
+            m.d.comb += getattr(write, name).eq(getattr(sequence, name))
+        m.d.comb += [
+            write.now.eq(self.now),
+            write.selected.eq(~self.phy.ce_n.all()),
+            write.written.eq(pins.written),
+            write.cle.eq(self.phy.cle),
+            write.ale.eq(self.phy.ale),
+            pins.burst_start.eq(burst.start),
+            pins.last_write.eq(LONG_AGO),
+            sequence.burst_start.eq(burst.start),
+            sequence.data_done.eq(write.done),
+            sequence.data_end.eq(write.end),
+            drive.dq_oe.eq(self.phy.dq_oe),
         ]
         return write
 

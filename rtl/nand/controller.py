@@ -28,7 +28,7 @@ from rtl.nand.operation_table import OperationTable
 from rtl.nand.phy import PhySignature
 from rtl.nand.reservation import BusReservation
 from rtl.nand.sequencer import BusSequencer
-from rtl.nand.timing import BusTiming
+from rtl.nand.timing import bus_timing
 
 __all__ = ["FlashChannelController"]
 
@@ -125,13 +125,13 @@ class FlashChannelController(wiring.Component):
         code=None,
         tables=True,
     ):
-        check_channel(part, slots=slots, watchdog_ps=watchdog_ps)
+        check_channel(part, phases=phases, slots=slots, watchdog_ps=watchdog_ps)
         self._is_extended = part.extended is not None
         self._policy = BusPolicy(policy)
         if self._policy is BusPolicy.READS_FIRST and not self._is_extended:
             raise ValueError("Reads-first needs a part with extended times, not one of plain reads")
         self._part = part
-        self._timing = BusTiming(part, period_ps)
+        self._timing = bus_timing(part, period_ps)
         self._ways = ways
         self._phases = phases
         self._slots = slots

@@ -25,6 +25,7 @@ from rtl.nand.die_pages import (
     read_ahead,
     unit_bytes,
 )
+from rtl.nand.die_sdr import SdrDieOutput
 from rtl.sim_memory import SimMemory
 
 __all__ = ["DiePhySignature", "NandDie"]
@@ -69,7 +70,8 @@ class NandDie(wiring.Component):
     reports the rule. All edges are those that sample a level. With WE# of a 30h high at edge n,
     R/B# is low and ``begin`` valid at edge n + cycles(tWB); until then R/B# and status still say
     ready. An array operation ends at the first edge after its ``ArrayDone``, which shows R/B# high.
-    In clock n + cycles(tDQSRE) DQS repeats RE#'s levels of clock n. After 30h and after E0h data
+    In clock n + cycles(tDQSRE) DQS repeats RE#'s levels of clock n; on an SDR bus a byte is there
+    from clock n + cycles(tREA) on (:class:`SdrDieOutput`). After 30h and after E0h data
     comes from the column given there; a status burst gives the status byte at each edge. FFh ends
     all operations at once (the part has no tRST) and answers to them are then stale.
 
@@ -132,8 +134,9 @@ class NandDie(wiring.Component):
     def __init__(self, part, *, period_ps, ways, phases=2, emitted=False, identity=b""):
         if not isinstance(ways, int) or not 1 <= ways <= 256:
             raise ValueError(f"Ways must be 1 to 256, not {ways!r}")
-        if phases not in (1, 2, 4):
-            raise ValueError(f"Phases must be 1, 2 or 4, not {phases!r}")
+        if phases not in ((1, 2, 4) if part.sdr is None else (1,)):
+            known = "1, 2 or 4" if part.sdr is None else "1 on an SDR bus"
+            raise ValueError(f"Phases must be {known}, not {phases!r}")
         if part.raw_page_bytes > 1 << COLUMN_BITS:
             raise ValueError(
                 f"Raw page must be at most {1 << COLUMN_BITS} bytes, not {part.raw_page_bytes}"
@@ -181,9 +184,7 @@ class NandDie(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         phy = self.phy
-        m.submodules.output = output = DieOutput(
-            phases=self._phases, delay=cycles(self._part.t_dqsre_ps, self._period_ps)
-        )
+        m.submodules.output = output = self._make_output()
         m.d.comb += [
             output.ce_n.eq(phy.ce_n),
             output.re_n.eq(phy.re_n),
@@ -196,6 +197,12 @@ class NandDie(wiring.Component):
         else:
             self._connect_operations(m, output, self._operations)
         return m
+
+    def _make_output(self):
+        part, period_ps = self._part, self._period_ps
+        if part.sdr is not None:
+            return SdrDieOutput(part.sdr, period_ps=period_ps)
+        return DieOutput(phases=self._phases, delay=cycles(part.t_dqsre_ps, period_ps))
 
     def _connect_reads(self, m, output):
         phy = self.phy

@@ -23,6 +23,7 @@ from rtl.nand.die_orders import (
 )
 from rtl.nand.die_pages import unit_bytes
 from rtl.nand.die_registers import DieRegisters
+from rtl.nand.die_sdr import SdrDieInput
 from rtl.nand.die_wide_input import WideDieInput
 
 __all__ = ["IDENTITY_BYTES", "DieOperations"]
@@ -30,6 +31,22 @@ __all__ = ["IDENTITY_BYTES", "DieOperations"]
 IDENTITY_BYTES = 8
 ONFI_ADDRESS = 0x20
 SIGNATURE = b"ONFI"
+
+
+def _make_input(part, period_ps, phases):
+    """Data input of the bus that the part has."""
+    waits = {
+        "load_wait": cycles(part.extended.t_adl_ps, period_ps),
+        "load_more_wait": cycles(part.t_ccs_ps, period_ps),
+    }
+    if part.sdr is not None:
+        return SdrDieInput(**waits)
+    return (WideDieInput if phases == 4 else DieInput)(
+        phases=phases,
+        preamble=cycles(part.extended.t_wpre_ps, period_ps),
+        postamble=cycles(part.extended.t_wpst_ps, period_ps),
+        **waits,
+    )
 
 
 class DieOperations(wiring.Component):
@@ -87,21 +104,13 @@ class DieOperations(wiring.Component):
         self._phases = phases
         self._identity = identity
         self._pair_units = 2 // unit_bytes(phases)
-        extended = part.extended
         self._arrays = DieArrays(
             luns=part.luns,
             busy_cycles=cycles(part.t_wb_ps, period_ps),
             row_bits=row_width(part),
             has_suspend=part.suspend is not None,
         )
-        input_kind = WideDieInput if phases == 4 else DieInput
-        self._input = input_kind(
-            phases=phases,
-            preamble=cycles(extended.t_wpre_ps, period_ps),
-            postamble=cycles(extended.t_wpst_ps, period_ps),
-            load_wait=cycles(extended.t_adl_ps, period_ps),
-            load_more_wait=cycles(part.t_ccs_ps, period_ps),
-        )
+        self._input = _make_input(part, period_ps, phases)
         super().__init__(
             {
                 "now": In(STAMP_BITS),
@@ -178,14 +187,14 @@ class DieOperations(wiring.Component):
             data_in.now.eq(self.now),
             data_in.re_n.eq(self.re_n),
             data_in.dq.eq(self.dq),
-            data_in.dqs.eq(self.dqs),
-            data_in.dqs_oe.eq(self.dqs_oe),
             data_in.load.eq((commands.request == DieRequest.LOAD) | is_features),
             data_in.load_more.eq(commands.request == DieRequest.LOAD_MORE),
             data_in.enable.eq(commands.takes_data & arrays.idle.bit_select(chosen.lun, 1)),
             self.pair.eq(data_in.pair),
             self.take.eq(data_in.take),
         ]
+        if self._part.sdr is None:
+            m.d.comb += [data_in.dqs.eq(self.dqs), data_in.dqs_oe.eq(self.dqs_oe)]
         if self._phases == 4:
             m.d.comb += [
                 data_in.is_odd.eq(chosen.position[0]),

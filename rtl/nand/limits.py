@@ -5,7 +5,7 @@ from rtl.contract.onfi import COLUMN_CYCLES, ROW_CYCLES, row_bits
 __all__ = ["check_channel"]
 
 
-def check_channel(part, *, slots, watchdog_ps):
+def check_channel(part, *, phases, slots, watchdog_ps):
     """Refuse a part whose pages cannot be addressed, and numbers out of range.
 
     Raises
@@ -24,6 +24,8 @@ def check_channel(part, *, slots, watchdog_ps):
         raise ValueError(
             f"A page must be at most {1 << 8 * COLUMN_CYCLES} bytes, not {part.raw_page_bytes}"
         )
+    if part.sdr is not None and phases != 1:
+        raise ValueError(f"Phases must be 1 on an SDR bus, not {phases!r}")
     if watchdog_ps is not None:
         _check_watchdog(part, watchdog_ps)
 

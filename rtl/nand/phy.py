@@ -47,6 +47,10 @@ class PhySignature(Signature):
         Which die drives ``dq_i`` and ``dqs_i``; at most one.
     rb_n : In(ways)
         Ready/busy of each way: low while any LUN behind it is busy.
+
+    An SDR bus has one phase and no DQS. Each fall of RE# asks for a byte, which is on ``dq_i`` from
+    ``cycles(tREA)`` clocks later on; a byte to the die has a pulse of WE# as a command has, with
+    the latch enables low.
     """
 
     def __init__(self, ways, phases=2):

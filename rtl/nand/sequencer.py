@@ -10,6 +10,7 @@ from rtl.nand.burst import ReadBurst, ReadCapture, WriteBurst
 from rtl.nand.command_cycles import BusOperation, BusOperationKind, CommandCycles
 from rtl.nand.operation_sets import is_any
 from rtl.nand.phy import PhySignature
+from rtl.nand.sdr_burst import SdrReadBurst, SdrReadCapture, SdrWriteBurst
 
 __all__ = ["STATUS_BYTES", "BusSequencer"]
 
@@ -51,6 +52,7 @@ class BusSequencer(wiring.Component):
         self._timing = timing
         self._phases = phases
         self._is_extended = timing.part.extended is not None
+        self._is_sdr = timing.part.sdr is not None
         launch = {"launch": In(stream.Signature(8 * phases))} if self._is_extended else {}
         super().__init__(
             launch
@@ -72,8 +74,8 @@ class BusSequencer(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.cycles = cycles = CommandCycles(self._timing, self._phases)
-        m.submodules.burst = burst = ReadBurst(self._timing, self._phases)
-        m.submodules.capture = capture = ReadCapture(self._phases)
+        m.submodules.burst = burst = self._read_burst()
+        m.submodules.capture = capture = self._read_capture()
         operation, length = self.operation, Signal(16)
         is_burst = Signal()
         turn = Signal(range(self._timing.turn))
@@ -126,6 +128,14 @@ class BusSequencer(wiring.Component):
                     m.next = "IDLE"
         return m
 
+    def _read_burst(self):
+        if self._is_sdr:
+            return SdrReadBurst(self._timing)
+        return ReadBurst(self._timing, self._phases)
+
+    def _read_capture(self):
+        return SdrReadCapture(self._timing.response) if self._is_sdr else ReadCapture(self._phases)
+
     @staticmethod
     def _is_output(operation):
         """Data is read without the cycles of a choice."""
@@ -135,7 +145,13 @@ class BusSequencer(wiring.Component):
 
     def _write(self, m, cycles, operation, length):
         """Data that goes to the die, between address and confirm."""
-        m.submodules.write = write = WriteBurst(self._timing, self._phases)
+        if self._is_sdr:
+            write = SdrWriteBurst(self._timing)
+            m.d.comb += self.phy.we_n.eq(cycles.we_n & write.we_n)
+        else:
+            write = WriteBurst(self._timing, self._phases)
+            m.d.comb += [self.phy.dqs_o.eq(write.dqs_o), self.phy.dqs_oe.eq(write.dqs_oe)]
+        m.submodules.write = write
         wiring.connect(m, wiring.flipped(self.launch), write.data)
         m.d.comb += [
             write.start.eq(cycles.load),
@@ -144,8 +160,6 @@ class BusSequencer(wiring.Component):
             ),
             write.length.eq(length),
             cycles.loaded.eq(write.done),
-            self.phy.dqs_o.eq(write.dqs_o),
-            self.phy.dqs_oe.eq(write.dqs_oe),
         ]
         with m.If(write.dq_oe):
             m.d.comb += [self.phy.dq_o.eq(write.dq_o), self.phy.dq_oe.eq(1)]
@@ -159,7 +173,7 @@ class BusSequencer(wiring.Component):
             self.phy.dq_oe.eq(cycles.dq_oe),
             self.phy.re_n.eq(burst.re_n),
             capture.dq_i.eq(self.phy.dq_i),
-            capture.dqs_i.eq(self.phy.dqs_i),
+            capture.falls.eq(burst.falls) if self._is_sdr else capture.dqs_i.eq(self.phy.dqs_i),
             self.valid.eq(capture.valid),
             self.word.eq(capture.word),
             self.last.eq(capture.last),

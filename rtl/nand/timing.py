@@ -2,15 +2,21 @@
 
 from dataclasses import dataclass
 
+from rtl.contract.interface_timing import sdr_read_low
 from rtl.contract.nand_part import NandPart, cycles
 
-__all__ = ["BusTiming"]
+__all__ = ["BusTiming", "bus_timing"]
 
 ISSUE_CYCLES = 7
 """Bus cycles from 00h to 30h, and from 05h to E0h: two commands and five addresses."""
 
 DECISION = 4
 """Clocks from an idle bus to CE# low: an operation is asked for, chosen, looked up, and begins."""
+
+
+def bus_timing(part, period_ps):
+    """Bus times of ``part`` in clocks of ``period_ps``; raises as :class:`BusTiming`."""
+    return (BusTiming if part.sdr is None else SdrBusTiming)(part, period_ps)
 
 
 @dataclass(frozen=True)
@@ -119,10 +125,11 @@ class BusTiming:
     def turn(self):
         """CE# high after a burst before the bus counts as idle: what a decision leaves of tRHW.
 
-        The last byte leaves in the middle of a clock, so its clock does not count.
+        The last byte leaves in the middle of a clock, so its clock does not count. A die drives for
+        tDQSRE after CE# has risen.
         """
         rest = self._cycles(self.part.t_rhw_ps) - self.postamble - self.setup - DECISION
-        return max(1, rest)
+        return max(1, rest, self.response - self.setup - DECISION)
 
     @property
     def response(self):
@@ -146,3 +153,37 @@ class BusTiming:
         The period is between two of the latter; a poll itself takes more than two clocks.
         """
         return max(self._cycles(self.part.poll_period_ps) - (DECISION - 1), 2)
+
+
+class SdrBusTiming(BusTiming):
+    """On an SDR bus, where each byte has an RE# pulse, or a WE# pulse as a command has."""
+
+    @property
+    def read_low(self):
+        """RE# low for a byte: tRP, tRC, and until its data has been captured or holds."""
+        return sdr_read_low(self.part.sdr, self.period_ps)
+
+    @property
+    def read_high(self):
+        """RE# high: tREH."""
+        return self._cycles(self.part.sdr.t_reh_ps)
+
+    @property
+    def response(self):
+        """RE# falling edge to the capture of its byte: tREA."""
+        return self._cycles(self.part.sdr.t_rea_ps)
+
+    @property
+    def postamble(self):
+        """Last rising edge of RE# to CE# high: tCH, and until the last byte is captured."""
+        return max(1, self._cycles(self.part.t_ch_ps), self.response - self.read_low)
+
+    @property
+    def load_gap(self):
+        """WE# rising edge of the last address cycle to WE# falling for data: the rest of tADL."""
+        return max(self._cycles(self.part.extended.t_adl_ps) - self.low, self.high + 1)
+
+    @property
+    def load_more_gap(self):
+        """The same after 85h: the rest of tCCS."""
+        return max(self._cycles(self.part.t_ccs_ps) - self.low, self.high + 1)

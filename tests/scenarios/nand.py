@@ -8,12 +8,14 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 
 from rtl.contract.channel import ChannelStatus
-from rtl.contract.nand_part import NandPart, cycles
+from rtl.contract.interface_timing import sdr_read_low
+from rtl.contract.nand_part import NandPart, SdrReadTimes, cycles
 from tests.scenarios.nand_reads import Feeder
 
 __all__ = [
     "PERIOD_PS",
     "TINY",
+    "TINY_SDR",
     "TINY_TWO_LUNS",
     "ChannelTwin",
 ]
@@ -48,6 +50,21 @@ TINY = NandPart(
 )
 """Every time is short, no two that matter are equal in clocks where they could be confused."""
 
+TINY_SDR = replace(
+    TINY,
+    name="tiny SDR",
+    t_rpre_ps=None,
+    t_rpst_ps=None,
+    t_dqsre_ps=None,
+    sdr=SdrReadTimes(
+        t_rc_ps=35_000,
+        t_rp_ps=17_000,
+        t_reh_ps=15_000,
+        t_rea_ps=25_000,
+        t_rhoh_ps=15_000,
+        t_rloh_ps=0,
+    ),
+)
 TINY_TWO_LUNS = replace(TINY, name="tiny two LUNs", luns=2)
 
 
@@ -224,14 +241,10 @@ class ChannelTwin:
         gap = self.clocks("whr" if kind == "poll" else "ccs")
         if kind == "transfer":
             gap = max(gap, self.clocks("rr") - (rising - edge))
-        strobe = rising + max(gap, tail + 1) + self.clocks("rpre")
+        start = rising + max(gap, tail + 1)
         length = 2 if kind == "poll" else lun.queue[0][1].length
-        last = strobe + -(-length // self.phases) - 1
-        captured = last + 1 + self.clocks("dqsre")
-        postamble = max(self.clocks("rpst"), self.clocks("ch"), self.clocks("dqsre"))
-        # Four clocks of tRHW are for the decision.
-        turn = max(1, self.clocks("rhw") - postamble - setup - 4)
-        self.decide_from = 1 + max(last + 1 + postamble + turn, captured + 2)
+        captured, released = self._burst(start, length, setup)
+        self.decide_from = 1 + max(released, captured + 2)
         if kind == "poll":
             self.counters["polls"] += 1
             lun.polls += 1
@@ -239,6 +252,30 @@ class ChannelTwin:
             self.outcome = (captured + 1, lun, lun.array_ready <= captured - 1)
         else:
             self._transfer(edge, lun, first, captured + 1)
+
+    def _burst(self, start, length, setup):
+        """Edge that captures the last byte, and from which the bus is idle, of RE# from ``start``.
+
+        That is after the rest of tRHW, of which four clocks are for the decision, and when the die,
+        which drives until tDQSRE after CE#, has let go of DQ.
+        """
+        if self.part.sdr is not None:
+            return self._pulses(start, length, setup)
+        last = start + self.clocks("rpre") + -(-length // self.phases) - 1
+        hold = max(self.clocks("rpst"), self.clocks("ch"), self.clocks("dqsre"))
+        rest = self.clocks("rhw") - hold - setup - 4
+        turn = max(1, rest, self.clocks("dqsre") - setup - 4)
+        return last + 1 + self.clocks("dqsre"), last + 1 + hold + turn
+
+    def _pulses(self, start, length, setup):
+        """The same of an SDR bus: RE# falls for each byte."""
+        times = self.part.sdr
+        low = sdr_read_low(times, self.period_ps)
+        rea = cycles(times.t_rea_ps, self.period_ps)
+        last = start + (length - 1) * (low + cycles(times.t_reh_ps, self.period_ps))
+        hold = max(1, self.clocks("ch"), rea - low)
+        turn = max(1, self.clocks("rhw") - hold - setup - 4, rea - setup - 4)
+        return last + 1 + rea, last + low + hold + turn
 
     def _issue(self, lun, number, command, issued):
         busy = issued + self.clocks("wb")

@@ -32,7 +32,8 @@ class DieModel:
         self.begins = []
         """(edge, lun, number, row) of each array operation."""
         self._wb = cycles(part.t_wb_ps, period_ps)
-        self._delay = cycles(part.t_dqsre_ps, period_ps)
+        response_ps = part.t_dqsre_ps if part.sdr is None else part.sdr.t_rea_ps
+        self._delay = cycles(response_ps, period_ps)
         self._write_low = False
         self._sequence = []
         self._mode = None

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from rtl.contract.onfi import Opcode
 from tests.scenarios.onfi_bus import PART, PERIOD_PS, OnfiBus
-from tests.scenarios.onfi_die import DieModel
+from tests.scenarios.onfi_sdr import die_model
 
 WAYS = 2
 CONTENT = bytes(range(256)) * 2 + bytes(64)
@@ -19,11 +19,14 @@ class Scene:
     """(edge, way, lun, number)"""
     forced: dict = field(default_factory=dict)
     """edge: levels of pins."""
+    die_part: object = None
+    """What the dies are, if they are others than the bus is for."""
 
     def dies(self):
         """Reference models of all ways, with the answers to come."""
         bus = self.bus
-        dies = [DieModel(bus.part, PERIOD_PS, way, bus.phases) for way in range(WAYS)]
+        part = self.die_part or bus.part
+        dies = [die_model(part, PERIOD_PS, way, bus.phases) for way in range(WAYS)]
         for edge, way, lun, number in self.answers:
             dies[way].luns[lun].page = CONTENT
             dies[way].answer(lun, edge, number)

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from rtl.nand.checks.rules import ALL_RULES, rule_bits
 
-__all__ = ["DriveCheck"]
+__all__ = ["DriveCheck", "SdrDriveCheck"]
 
 
 class DriveCheck(wiring.Component):
@@ -56,13 +56,11 @@ class DriveCheck(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         chosen, asked = Signal(self._ways), Signal(self._ways)
-        strobe = Signal(self._phases)
+        strobe = self._strobe(m, chosen)
         stage = Cat(self.status_data, strobe, asked)
         m.d.comb += chosen.eq(~self.ce_n)
         with m.If(self.bursting | ~self.re_n.all()):
             m.d.comb += asked.eq(chosen)
-            with m.If(chosen.any()):
-                m.d.comb += strobe.eq(self.re_n)
         for index in range(self._delay):
             held = Signal(len(stage), name=f"stage{index}")
             m.d.sync += held.eq(stage)
@@ -75,8 +73,32 @@ class DriveCheck(wiring.Component):
                 (oe & (oe - 1)[: self._ways]).any() | (oe & ~due & ~chosen).any()
             ),
             self.broken.contention.eq(self.dq_oe & oe.any()),
-            self.broken.t_dqsre.eq(
-                (self.dqs_i != stage[1 : 1 + self._phases]) | (due.any() & ~oe.any())
-            ),
         ]
+        self._check_answer(m, stage[1 : 1 + self._phases], due)
         return m
+
+    def _strobe(self, m, chosen):
+        """What RE# asks for in this clock."""
+        strobe = Signal(self._phases)
+        with m.If((self.bursting | ~self.re_n.all()) & chosen.any()):
+            m.d.comb += strobe.eq(self.re_n)
+        return strobe
+
+    def _check_answer(self, m, strobe, due):
+        """Compare the bus with what was asked for ``delay`` clocks ago, and of whom."""
+        m.d.comb += self.broken.t_dqsre.eq(
+            (self.dqs_i != strobe) | (due.any() & ~self.die_oe.any())
+        )
+
+
+class SdrDriveCheck(DriveCheck):
+    """Rules DIE_DRIVES, CONTENTION and T_REA; ``delay`` is tREA, ``phases`` 1."""
+
+    def _strobe(self, m, chosen):
+        level, falls = Signal(init=1), Signal()
+        m.d.sync += level.eq(self.re_n)
+        m.d.comb += falls.eq(chosen.any() & level & ~self.re_n)
+        return falls
+
+    def _check_answer(self, m, strobe, due):
+        m.d.comb += self.broken.t_rea.eq(strobe & ~self.die_oe.any())

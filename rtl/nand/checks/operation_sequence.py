@@ -140,8 +140,10 @@ class OperationSequence(wiring.Component):
             self._take_command(m, command, is_ours, asked, row_address)
         with m.Elif(self.written & self.ale):
             self._take_address(m, command, is_ours, addresses, asked, row_address)
-        with m.Elif(self.written):
-            m.d.comb += self.broken.sequence.eq(1)
+        if self._part.sdr is None:
+            # In SDR it is data.
+            with m.Elif(self.written):
+                m.d.comb += self.broken.sequence.eq(1)
         with m.Elif(self.data_done & is_data & self.is_feature):
             m.d.comb += asked.eq(Request.SET_FEATURES)
         with m.Elif(self.data_end & is_data):

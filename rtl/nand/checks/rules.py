@@ -13,7 +13,7 @@ ALL_RULES = tuple(BusRule)
 
 def rules_of(part):
     """Rules that are watched on a channel of ``part``."""
-    if part.suspend is not None:
+    if part.suspend is not None or part.sdr is not None:
         return ALL_RULES
     beyond = BusRule.T_ADL if part.extended is None else BusRule.SUSPEND_ORDER
     return tuple(rule for rule in BusRule if rule < beyond)
