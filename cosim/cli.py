@@ -136,7 +136,7 @@ def show_platform(
     """All constants of a platform, with their sources."""
     if name is None:
         for known in platform_names():
-            Console().print(f"{known}: {load_platform(known).title}", highlight=False)
+            typer.echo(f"{known}: {load_platform(known).title}")
         return
     _print_constants(name, load_platform(name))
 
@@ -150,7 +150,7 @@ def show_part(
     """All constants of a NAND part, with their sources."""
     if name is None:
         for known in part_names():
-            Console().print(f"{known}: {load_part_file(known)[0].title}", highlight=False)
+            typer.echo(f"{known}: {load_part_file(known)[0].title}")
         return
     load_part(name)
     _print_constants(name, load_part_file(name)[0])

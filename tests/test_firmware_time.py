@@ -90,7 +90,7 @@ STORIES = {
 }
 
 
-def one_request(core=CORE, costs=COSTS, story="one id", **changes):
+def one_request(core=CORE, costs=COSTS, story="one id", mode=Mode.EXPLICIT, **changes):
     """Stage totals of one id sampled from each list, on cores that poll a queue in a cycle."""
     core = replace(core, poll_cycles=1)
     parameters = replace(
@@ -100,7 +100,7 @@ def one_request(core=CORE, costs=COSTS, story="one id", **changes):
     bench = Bench(indptr, np.arange(indptr[-1]), parameters=parameters, costs=costs)
     for nodes in commands:
         start = int(bench.kernel.env.now)
-        assert bench.sample_status(bench.request(nodes, 1)) == 0
+        assert bench.sample_status(bench.request(nodes, 1, mode)) == 0
     path = bench.path(bench.host.causes[-1], start)
     steps = {}
     for segment in path:
@@ -173,7 +173,7 @@ def test_slower_clock_changes_every_step():
 
 OF_READS = {"block_decode", "block_io", "prp_parse"}
 OTHERS = [("buffer_claim", "two pages and one frame"), ("buffer_wake", "two targets in one page")]
-OF_MANY = {"buffer_wake", "buffer_grant", "body_draw"}
+OF_MANY = {"buffer_wake", "buffer_grant", "body_draw", "body_draw_distinct"}
 OF_RETRIES = {"retry_level", "retry_complete"}
 OF_ONE_SAMPLE = sorted(set(COSTS.routines) - OF_READS - OF_MANY - OF_RETRIES)
 
@@ -188,6 +188,17 @@ def test_slower_routine_changes_its_own_stage_only(routine, story):
     expected = predicted(steps, base, CORE, costs, story)
     compare(found, expected)
     assert found[f"firmware.{routine}"] == 2 * base[f"firmware.{routine}"]
+
+
+@pytest.mark.parametrize(
+    ("routine", "mode"),
+    [("body_draw", Mode.DRAW), ("body_draw_distinct", Mode.DRAW_DISTINCT)],
+)
+def test_slower_draws_change_their_own_stage_only(routine, mode):
+    base, _ = one_request(mode=mode)
+    found, _ = one_request(costs=slowed(COSTS, routine, 2), mode=mode)
+    stage = f"firmware.{routine}"
+    compare(found, base | {stage: 2 * base[stage]})
 
 
 def test_dma_setup_and_dram_rate():

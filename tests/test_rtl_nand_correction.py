@@ -18,7 +18,7 @@ from tests.scenarios.nand_reads import Read, page_image
 CODE = BchCode(m=9, t=3, chunk_bytes=44)
 SIZE = CODE.codeword_bytes
 PAGE_CODEWORDS = TINY.raw_page_bytes // SIZE
-RAW_CLOCKS = 7
+RAW_CLOCKS = 8
 """Through the decoder, of a word that is no codeword's."""
 
 

@@ -6,7 +6,7 @@
 #define ENTRY_BYTES 16
 #define KEY_BYTES 4
 #define EXPLICIT 0
-#define DRAW 1
+#define DRAW_DISTINCT 2
 #define CHAIN 1
 
 /* What the parser of the body needs of a header. */
@@ -35,10 +35,10 @@ uint32_t header_check(const volatile uint32_t *block, const volatile uint32_t *c
         return NS_CONFIG_CRC;
     word = block[3];
     uint32_t mode = word & 0xFFFF, id_bytes = word >> 16;
-    if (mode > DRAW || (id_bytes != 4 && id_bytes != 8))
+    if (mode > DRAW_DISTINCT || (id_bytes != 4 && id_bytes != 8))
         return NS_CONFIG_MODE;
     uint32_t targets = block[4], body_bytes = block[5];
-    uint64_t least = (uint64_t)targets * (ENTRY_BYTES + mode * KEY_BYTES);
+    uint64_t least = (uint64_t)targets * (mode == EXPLICIT ? ENTRY_BYTES : ENTRY_BYTES + KEY_BYTES);
     if (!targets || least > body_bytes)
         return NS_CONFIG_COUNT;
     out->mode = mode;
