@@ -10,7 +10,7 @@ from cosim.lockstep import Report
 from cosim.units.channel import ChannelPort
 from rtl.contract.channel import ArrayDone, ChannelEvent
 from rtl.contract.codec import pack, unpack
-from rtl.contract.nand_part import ExtendedTimes
+from tests.controller_bench import TIMES
 
 __all__ = ["FULL", "LAYOUT", "PERIOD_PS", "PLAIN", "HandChannel", "answers"]
 
@@ -18,18 +18,8 @@ ARRAY = flash_array("tiny")
 PLAIN = ARRAY.part
 PERIOD_PS = ARRAY.period_ps
 LAYOUT = page_layout(load_platform("tiny"))
-TIMES = ExtendedTimes(
-    t_adl_ps=145_000,
-    t_wpre_ps=15_000,
-    t_wpst_ps=25_000,
-    t_prog_ps=3_000_000,
-    t_bers_ps=5_000_000,
-    t_cbsy_ps=300_000,
-    t_rcbsy_ps=350_000,
-    t_dbsy_ps=400_000,
-    t_feat_ps=500_000,
-    t_rst_ps=600_000,
-)
+TIMES = replace(TIMES, t_rcbsy_ps=350_000)
+"""No two busy times are the same."""
 FULL = replace(PLAIN, planes=2, extended=TIMES)
 """The same part with all operations: two LUNs a way, of two planes each."""
 

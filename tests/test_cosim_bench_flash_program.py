@@ -107,7 +107,8 @@ def test_tables_have_a_place_in_the_page(tmp_path):
 def test_programs_of_all_kinds_in_small():
     """One way waits for its array: for all of it, for what its bus does not hide, for two pages."""
     cases = program_cases("tiny", ways=1)
-    measured = {case["kind"]: case for case in bench_programs(cases, pages=12, warm_up_pages=4)}
+    small = {"engine": "icarus", "pages": 4, "warm_up_pages": 2}
+    measured = {case["kind"]: case for case in bench_programs(cases, **small)}
     assert set(measured) == {kind.value for kind in ProgramKind}
     for case in measured.values():
         assert 0 < case["bus_utilisation"] < case["of_bound"] <= 1

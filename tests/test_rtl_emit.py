@@ -5,8 +5,11 @@ import shutil
 import subprocess
 
 import pytest
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
 
-from rtl.emit import emit_channel
+from rtl.emit import emit_channel, emit_component
 from tests.scenarios.nand import PERIOD_PS, TINY_TWO_LUNS
 
 
@@ -51,6 +54,38 @@ def test_every_copy_is_made_at_the_start_too(channel):
             assert f"  initial\n{copy}  always @*\n{copy}" in text
             found += 1
     assert found > 0
+
+
+@pytest.mark.hdl
+def test_what_reads_a_register_that_never_changes_is_done_at_the_start(tmp_path):
+    """On Icarus it would stay undefined: no event comes that it waits for."""
+
+    class Halves(wiring.Component):
+        load: In(1)
+        word: Out(8)
+
+        def elaborate(self, platform):
+            m = Module()
+            kept = Signal(4, init=5)
+            m.d.comb += self.word[:4].eq(kept)
+            with m.If(self.load):
+                m.d.sync += kept.eq(7)
+                m.d.comb += self.word[4:].eq(3)
+            return m
+
+    emit_component(tmp_path / "halves.v", Halves(), "halves")
+    (tmp_path / "bench.v").write_text(
+        "module bench; reg clk = 0, rst = 0, load = 0; wire [7:0] word;\n"
+        "halves dut(.clk(clk), .rst(rst), .load(load), .word(word));\n"
+        'initial begin #1 $display("%b", word); $finish; end endmodule\n'
+    )
+    program = tmp_path / "bench.vvp"
+    sources = [str(tmp_path / name) for name in ("halves.v", "bench.v")]
+    subprocess.run(["iverilog", "-g2012", "-o", str(program), *sources], check=True, timeout=60)
+    done = subprocess.run(
+        ["vvp", "-n", str(program)], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.split()[0] == "00000101"
 
 
 @pytest.mark.hdl

@@ -7,10 +7,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from cosim.bench.flash_channel_case import FlashChannelCase
+from cosim.bench.flash_channel_case import FlashChannelCase, ssd_platform
 from cosim.config.build import bus_rate, page_layout
-from cosim.config.load import load_platform
-from cosim.config.platform import SsdPlatform
 from cosim.engines.build import build
 from cosim.engines.run import run_job
 from cosim.engines.tools import Simulator
@@ -66,9 +64,7 @@ def cases(
     UserError
         If one of them cannot be, or the platform is none of an SSD.
     """
-    ssd = load_platform(platform)
-    if not isinstance(ssd, SsdPlatform):
-        raise UserError(f"platform must be that of an SSD, not {platform!r}")
+    ssd = ssd_platform(platform)
     rate, layout = bus_rate(ssd), page_layout(ssd)
     return [
         FlashChannelCase(

@@ -15,7 +15,7 @@ from rtl.contract.bus_times import Interface
 from rtl.contract.onfi_modes import MODES
 from rtl.nand.monitored_unit import MONITOR_MODULE, emit_monitored_channel
 
-__all__ = ["FlashChannelCase"]
+__all__ = ["FlashChannelCase", "ssd_platform"]
 
 MOST_RATE = 2 * 10**12 // min(mode.t_rc_ps for mode in MODES[Interface.NV_DDR2])
 """Transfers a second of the fastest mode: two in a period of RE#."""
@@ -139,6 +139,20 @@ class FlashChannelCase:
             parameters=f"{plain.parameters} monitored, turn {turn}",
             public=(*plain.public, (MONITOR_MODULE, "counts")),
         )
+
+
+def ssd_platform(name: str) -> SsdPlatform:
+    """The SSD platform of that name.
+
+    Raises
+    ------
+    UserError
+        If there is none, or it is that of something else.
+    """
+    ssd = load_platform(name)
+    if not isinstance(ssd, SsdPlatform):
+        raise UserError(f"platform must be that of an SSD, not {name!r}")
+    return ssd
 
 
 def _with(part: Any, **values: int) -> Any:

@@ -10,11 +10,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from cosim.bench.flash_channel_bound import BusBound, ProgramTerm
-from cosim.bench.flash_channel_case import FlashChannelCase
+from cosim.bench.flash_channel_case import FlashChannelCase, ssd_platform
 from cosim.bench.flash_channel_text import markdown_table
 from cosim.config.build import bus_rate, page_layout
-from cosim.config.load import load_platform
-from cosim.config.platform import SsdPlatform
 from cosim.engines.build import build
 from cosim.engines.device import device_design
 from cosim.engines.run import run_job
@@ -79,9 +77,7 @@ def program_cases(
     UserError
         If one of them cannot be, or the platform is none of an SSD.
     """
-    ssd = load_platform(platform)
-    if not isinstance(ssd, SsdPlatform):
-        raise UserError(f"platform must be that of an SSD, not {platform!r}")
+    ssd = ssd_platform(platform)
     known = [kind.value for kind in ProgramKind]
     kinds = known if kinds is None else kinds
     for kind in kinds:
