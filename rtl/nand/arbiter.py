@@ -101,19 +101,19 @@ class BusArbiter(wiring.Component):
             served, ahead = (
                 Signal(self._luns, name=f"{word}{name}") for word in ("served", "ahead")
             )
-            turn = Signal(self.index.shape(), name=f"turn{name}")
             m.d.comb += ahead.eq(candidates & ~served)
             if self._policy is BusPolicy.OLDEST_READY_FIRST and candidates is self.transfers:
                 m.d.comb += ahead.eq(order.oldest)
+            first, other = self._up_to_first(ahead), self._up_to_first(candidates)
+            turns = (self._number(ahead & first), self._number(candidates & other))
             with m.If(asking[number]):
                 m.d.comb += [
-                    turn.eq(Mux(ahead.any(), self._first(ahead), self._first(candidates))),
                     self.kind.eq(kind),
-                    self.index.eq(turn),
+                    self.index.eq(Mux(ahead.any(), *turns)),
                     self.is_tie.eq((candidates & (candidates - 1)).any()),
                 ]
             with m.If(self.serve & asking[number] & ~asking[:number].any()):
-                m.d.sync += served.eq((2 << turn) - 1)
+                m.d.sync += served.eq(Mux(ahead.any(), first, other))
         m.d.comb += [
             self.valid.eq(asking.any()),
             self.is_conflict.eq((asking & (asking - 1)).any()),
@@ -134,13 +134,14 @@ class BusArbiter(wiring.Component):
             *((BusOperationKind.ISSUE, candidates) for candidates in others),
         ]
 
-    def _first(self, requests):
-        """Number of the lowest bit set."""
-        lowest = requests & -requests
+    @staticmethod
+    def _up_to_first(requests):
+        """Ones from bit 0 up to the lowest bit set, that included."""
+        return requests ^ (requests - 1)[: len(requests)]
+
+    def _number(self, one):
+        """Number of the one bit set."""
         bits = range((self._luns - 1).bit_length())
         return Cat(
-            *(
-                Cat(*(lowest[lun] for lun in range(self._luns) if lun >> bit & 1)).any()
-                for bit in bits
-            )
+            *(Cat(*(one[lun] for lun in range(self._luns) if lun >> bit & 1)).any() for bit in bits)
         )

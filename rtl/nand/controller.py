@@ -186,12 +186,11 @@ class FlashChannelController(wiring.Component):
             self._correct(m, table, bus, record, events, words)
         if self._is_extended:
             self._extend(m, table, arbiter, bus, record, events, kind)
-        is_blocked = Signal()
-        was_blocked = Signal()
-        m.d.comb += is_blocked.eq(
-            arbiter.serve & ~arbiter.valid & table.transfers.any() & ~self.landing_ready.any()
-        )
-        m.d.sync += was_blocked.eq(is_blocked)
+        starved, was_starved = Signal(), Signal()
+        is_blocked, was_blocked = Signal(), Signal()
+        m.d.comb += starved.eq(table.transfers.any() & ~self.landing_ready.any())
+        m.d.comb += is_blocked.eq(arbiter.serve & ~arbiter.valid & starved)
+        m.d.sync += [was_starved.eq(starved), was_blocked.eq(is_blocked)]
         m.d.comb += [
             table.calm.eq(
                 arbiter.serve
@@ -200,7 +199,7 @@ class FlashChannelController(wiring.Component):
                 & ~record.busy
                 & ~record.refused_valid
                 & ~table.is_changing
-                & (is_blocked == was_blocked)
+                & (starved == was_starved)
             ),
             self.quiet.eq(table.wake_is_known),
             self.wake_edge.eq(table.wake_edge),
@@ -355,15 +354,17 @@ class FlashChannelController(wiring.Component):
 
     def _count(self, m, table, arbiter, bus, record, events):
         expected = Signal(STAMP_BITS, init=NEVER)
+        was_tie, was_conflict = Signal(), Signal()
         m.d.sync += expected.eq(self.now + 1)
+        m.d.sync += [was_tie.eq(arbiter.is_tie), was_conflict.eq(arbiter.is_conflict)]
         m.d.comb += [
             events.strobes.commands.eq(table.accepted),
             events.strobes.bad_commands.eq(record.refused_taken),
             events.strobes.polls.eq(table.poll),
             events.strobes.polls_busy.eq(table.status_valid & ~table.status_ready),
             events.strobes.transfers.eq(self.landing_take.any()),
-            events.strobes.ties.eq(arbiter.serve & arbiter.valid & arbiter.is_tie),
-            events.strobes.class_conflicts.eq(arbiter.serve & arbiter.valid & arbiter.is_conflict),
+            events.strobes.ties.eq(table.look_up & was_tie),
+            events.strobes.class_conflicts.eq(table.look_up & was_conflict),
             events.strobes.pending_full.eq(table.is_second),
             events.strobes.clock_stops.eq((expected != NEVER) & (self.now != expected)),
         ]

@@ -16,8 +16,8 @@ def keep_deadlines(m, name, *, now, waits, cancel):
     """Registers with a deadline for each unit, set by pairs of a vector of strobes and a wait.
 
     Where a strobe is high the deadline comes ``wait`` clocks, at least 2, after the edge that ends
-    this clock; of several waits the first counts. A deadline is gone once its edge has come, or
-    where ``cancel`` is high. Registers hold the edge before, so that the comparison has a clock to
+    this clock; of several waits the first counts. A deadline is gone after its edge, or where
+    ``cancel`` is high. Registers hold the edge before, so that the comparison has a clock to
     itself. Returns a vector of those whose edge ends this clock, and the registers.
     """
     start = reduce(or_, (strobes for strobes, _ in waits))
@@ -32,7 +32,7 @@ def keep_deadlines(m, name, *, now, waits, cancel):
     m.d.comb += come.eq(Cat(deadline == now for deadline in deadlines))
     m.d.sync += due.eq(come & ~start & ~cancel)
     for number, deadline in enumerate(deadlines):
-        with m.If(come[number] | cancel[number]):
+        with m.If(due[number] | cancel[number]):
             m.d.sync += deadline.eq(NEVER)
         for edge, (strobes, _) in reversed(list(zip(following, waits, strict=True))):
             with m.If(strobes[number]):
