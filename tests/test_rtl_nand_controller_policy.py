@@ -46,20 +46,24 @@ def test_the_oldest_is_the_one_that_came_first(count):
     simulate(dut, bench)
 
 
-def test_classes_of_reads_first():
-    """Issued reads, polls, transfers, and last what else is issued."""
+@pytest.mark.parametrize("has_suspends", [False, True])
+def test_classes_of_reads_first(has_suspends):
+    """Issued reads, suspends, resumes, polls, transfers, and last what else is issued."""
     luns = 3
-    dut = BusArbiter(luns, policy=BusPolicy.READS_FIRST)
+    dut = BusArbiter(luns, policy=BusPolicy.READS_FIRST, has_suspends=has_suspends)
     rng = random.Random(1)
 
     async def bench(ctx):
         for _ in range(200):
-            names = ("reads", "polls", "transfers", "urgent")
+            names = ["reads", "polls", "transfers", "urgent"]
+            names += ["suspends", "resumes"] * has_suspends
             asked = {name: rng.getrandbits(luns) & -(rng.random() < 0.5) for name in names}
             for name, candidates in asked.items():
                 ctx.set(getattr(dut, name), candidates)
             classes = [
                 (BusOperationKind.ISSUE, asked["reads"] & asked["urgent"]),
+                (BusOperationKind.SUSPEND, asked.get("suspends", 0)),
+                (BusOperationKind.RESUME, asked.get("resumes", 0)),
                 (BusOperationKind.POLL, asked["polls"]),
                 (BusOperationKind.TRANSFER, asked["transfers"]),
                 (BusOperationKind.ISSUE, asked["reads"] & ~asked["urgent"]),
@@ -125,5 +129,5 @@ def test_reads_overtake_programs_if_asked_for(policy, order):
 def test_policies_are_checked():
     with pytest.raises(ValueError, match="'fifo' is not a valid BusPolicy"):
         FlashChannelController(TINY, period_ps=PERIOD_PS, ways=1, policy="fifo")
-    with pytest.raises(ValueError, match="Reads-first needs a part with extended times"):
+    with pytest.raises(ValueError, match="Policy must not be reads-first for a part of plain"):
         FlashChannelController(TINY, period_ps=PERIOD_PS, ways=1, policy="reads-first")

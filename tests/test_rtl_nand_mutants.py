@@ -156,7 +156,7 @@ MUTANTS = {
     BusRule.BURST_SOURCE: Mutant(
         sequencer,
         """
-        -is_burst.eq(operation.kind != BusOperationKind.ISSUE),
+        -is_burst.eq(operation.kind.matches(*BURSTS)),
         +is_burst.eq(1),
         """,
         APART,

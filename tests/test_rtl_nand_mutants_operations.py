@@ -23,6 +23,7 @@ from rtl.nand import (
     command_cycles,
     die_arrays,
     lun_orders,
+    lun_suspends,
     operation_states,
     operation_table,
     sequencer,
@@ -32,6 +33,7 @@ from rtl.nand.die import NandDie
 from tests.controller_bench import FULL as SLOW
 from tests.controller_bench import Command
 from tests.mutation import mutated, put_in_place
+from tests.scenarios.onfi_operations import SUSPEND
 from tests.unit_operations_bench import OperationUnitBench
 
 pytestmark = pytest.mark.slow
@@ -45,6 +47,7 @@ FULL = replace(
 )
 FULL_TWO_LUNS = replace(FULL, name="full two LUNs", luns=2)
 FULL_TWO_PLANES = replace(FULL, name="full two planes", planes=2, blocks_per_lun=4)
+SUSPENDING = replace(FULL, name="full and suspends", suspend=SUSPEND)
 DATA = bytearray(random.Random(1).randbytes(304))
 DATA[4:6] = bytes(2)
 ERASE = (ChannelOperation.ERASE, {})
@@ -107,6 +110,7 @@ class Mutant:
     ways: int = 1
     moves: bool = False
     """Operations become shorter or longer."""
+    suspends: int = 0
     quick: tuple = ()
     """Times of the dies, which are quicker than their data sheet says."""
 
@@ -332,7 +336,7 @@ MUTANTS = {
     BusRule.PROGRAM_ORDER: Mutant(
         operation_states,
         """
-        -self.head.eq(self.head ^ self.take),
+        -self.head.eq(self.head ^ (self.take | put_aside)),
         +self.head.eq(self.head ^ self.take ^ self.accept & occupied),
         """,
         IN_A_ROW,
@@ -359,13 +363,37 @@ MUTANTS = {
         PROGRAM,
         FULL_TWO_LUNS,
     ),
+    # What was over when the suspend came is taken to be held, and is resumed.
+    BusRule.SUSPEND_ORDER: Mutant(
+        lun_suspends,
+        """
+        -& (self.is_rdy & ~self.is_ardy).replicate(self._luns)
+        +& self.is_rdy.replicate(self._luns)
+        """,
+        commands(ERASE, (ChannelOperation.READ, {"row": 4, "edge": 20})),
+        SUSPENDING,
+        moves=True,
+        suspends=1,
+    ),
+    # A read of the block under erase does not wait either; it finds it erased.
+    BusRule.SUSPENDED_ROW: Mutant(
+        operation_table,
+        """
+        -m.d.comb += states.conflicts.eq(conflicts)
+        +m.d.comb += states.conflicts.eq(0)
+        """,
+        commands(ERASE, (ChannelOperation.READ, {"row": 2})),
+        replace(SUSPENDING, extended=replace(FULL.extended, t_bers_ps=2_000_000)),
+        moves=True,
+        suspends=1,
+    ),
 }
 
 
 def play(mutant):
     """Rules broken, what came of the commands, and the completions."""
     slots = {0: bytes(DATA), 1: bytes(DATA[::-1])}
-    bench = OperationUnitBench(mutant.part, mutant.ways, launch=slots)
+    bench = OperationUnitBench(mutant.part, mutant.ways, launch=slots, suspends=mutant.suspends)
     completions = bench.run(mutant.commands)
     pages = {
         command.tag: bench.page(command.way, command.lun, command.row)

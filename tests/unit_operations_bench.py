@@ -8,7 +8,7 @@ from rtl.contract.onfi import plane
 from rtl.contract.operations import OPERATIONS, Finish
 from tests.nand_bench import FIELDS, UnitBench
 from tests.scenarios.nand_reads import page_image
-from tests.scenarios.onfi_die_luns import FOR_ALL
+from tests.scenarios.onfi_die_luns import FOR_ALL, KINDS, RESUMES, SUSPENDS
 
 __all__ = ["OperationUnitBench"]
 
@@ -58,7 +58,7 @@ class OperationUnitBench(UnitBench):
     def __init__(self, part, ways, *, launch=None, **options):
         super().__init__(part, ways, fields=(*FIELDS, "nand_status"), **options)
         self.cells, self.features = {}, {}
-        self._free_ps = defaultdict(int)
+        self._free_ps, self._ends, self._left_ps = defaultdict(int), {}, {}
         self._launch = launch or {}
 
     def run(self, commands, **limits):
@@ -88,6 +88,9 @@ class OperationUnitBench(UnitBench):
         register = (lun * self.part.planes + place) * 2 + int(begin.register)
         memory = self.unit.dies[way].pages[register].data
         brings = self._work(operation, (way, lun, row), lambda: self._read(ctx, memory))
+        if operation in (*SUSPENDS, *RESUMES):
+            self._suspend(operation, edge * self.period_ps, (way, lun), number)
+            return
         free_ps = max(edge * self.period_ps, self._free_ps[way, lun])
         if operation in CACHED:
             first, whole = (self._time(name) for name in CACHED[operation])
@@ -96,7 +99,24 @@ class OperationUnitBench(UnitBench):
         else:
             free_ps += self._time(TIMES[operation])
         self._free_ps[way, lun] = free_ps
-        self._answer(free_ps, (way, lun), number, memory=memory, brings=brings)
+        end = self._answer(free_ps, (way, lun), number, memory=memory, brings=brings)
+        if operation in KINDS:
+            self._ends[way, lun] = free_ps, end
+
+    def _suspend(self, operation, edge_ps, place, number):
+        """Put the end of a program or an erase off; what would be over by then ends."""
+        if operation in RESUMES:
+            free_ps = edge_ps + self._left_ps.pop(place)
+            self._ends[place] = free_ps, self._answer(free_ps, place, number)
+            return
+        asked = "t_program_suspend_ps" if operation is SUSPENDS[0] else "t_erase_suspend_ps"
+        aside_ps = getattr(self.part.suspend, asked)
+        end_ps, end = self._ends[place]
+        if end_ps - edge_ps > aside_ps:
+            self._left_ps[place] = end_ps - edge_ps
+            self._inputs[end_ps // self.period_ps + 1].remove(end)
+            self._answer(edge_ps + aside_ps, place, number, is_cached=1)
+            self._free_ps[place] = edge_ps + aside_ps
 
     def _time(self, name):
         return getattr(self.part if hasattr(self.part, name) else self.part.extended, name)
@@ -134,6 +154,7 @@ class OperationUnitBench(UnitBench):
             ctx.set(self.unit.array_done, word | int.from_bytes(done, "little") << 16 * index)
 
         self._inputs[at_ps // self.period_ps + 1].append(answer)
+        return answer
 
     def _read(self, ctx, memory):
         count = -(-self.part.raw_page_bytes // WORD_BYTES)

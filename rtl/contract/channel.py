@@ -258,3 +258,5 @@ class ChannelCounters(data.Struct):
     """Codewords that the ECC decoder corrected."""
     uncorrectable: 32
     """Codewords that it could not correct."""
+    suspends: 32
+    """Programs and erases that were put aside for a read."""

@@ -38,6 +38,8 @@ class BusArbiter(wiring.Component):
         LUNs of the channel, over all ways.
     has_completions : bool
         There are commands that end without the bus.
+    has_suspends : bool
+        There are suspends and resumes.
     policy : BusPolicy
 
     Members
@@ -46,6 +48,8 @@ class BusArbiter(wiring.Component):
         Candidates.
     completions : In(luns)
         Candidates too, if ``has_completions``.
+    suspends, resumes : In(luns)
+        Candidates too, if ``has_suspends``.
     urgent : In(luns)
         LUNs whose command is a read; only for READS_FIRST.
     ready : In(luns)
@@ -62,12 +66,17 @@ class BusArbiter(wiring.Component):
         So have other classes.
     """
 
-    def __init__(self, luns, *, has_completions=False, policy=BusPolicy.ROUND_ROBIN):
+    def __init__(
+        self, luns, *, has_completions=False, has_suspends=False, policy=BusPolicy.ROUND_ROBIN
+    ):
         self._luns = luns
+        self._has_suspends = has_suspends
         self._has_completions = has_completions
         self._policy = policy
         inputs = {
             "completions": has_completions,
+            "suspends": has_suspends,
+            "resumes": has_suspends,
             "urgent": policy is BusPolicy.READS_FIRST,
             "ready": policy is BusPolicy.OLDEST_READY_FIRST,
         }
@@ -126,9 +135,15 @@ class BusArbiter(wiring.Component):
         if self._policy is BusPolicy.READS_FIRST:
             issues, others = [self.reads & self.urgent], [self.reads & ~self.urgent]
         completions = [self.completions] if self._has_completions else []
+        suspends, resumes = [], []
+        if self._has_suspends:
+            suspends, resumes = [self.suspends], [self.resumes]
         return [
             *((BusOperationKind.COMPLETE, candidates) for candidates in completions),
             *((BusOperationKind.ISSUE, candidates) for candidates in issues),
+            # Reads wait for both: a LUN takes none before its resume.
+            *((BusOperationKind.SUSPEND, candidates) for candidates in suspends),
+            *((BusOperationKind.RESUME, candidates) for candidates in resumes),
             (BusOperationKind.POLL, self.polls),
             (BusOperationKind.TRANSFER, self.transfers),
             *((BusOperationKind.ISSUE, candidates) for candidates in others),

@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 from rtl.contract.channel import ChannelOperation
 from rtl.contract.onfi import COLUMN_CYCLES, ROW_CYCLES, Opcode
 from rtl.contract.operations import OPERATIONS, AddressCycles, OperationSteps
+from rtl.nand.timing import Work
 
 __all__ = ["BusOperation", "BusOperationKind", "CommandCycles"]
 
@@ -27,7 +28,7 @@ ADDRESS_RANGES = {
 """First and last address cycle; without any, the confirm cycle follows cycle 0."""
 
 
-class BusOperationKind(enum.IntEnum, shape=2):
+class BusOperationKind(enum.IntEnum, shape=3):
     """What the bus does between two decisions."""
 
     ISSUE = 0
@@ -40,6 +41,9 @@ class BusOperationKind(enum.IntEnum, shape=2):
     """
     COMPLETE = 3
     """Nothing: a command ends that has no use for the bus any more."""
+    SUSPEND = 4
+    """The part's opcode that puts aside what the LUN is at, with its row."""
+    RESUME = 5
 
 
 class BusOperation(data.Struct):
@@ -82,6 +86,15 @@ def cycle_steps(steps):
 
 POLL = OperationSteps(first=Opcode.READ_STATUS_ENHANCED, address=AddressCycles.ROW)
 """Cycles of a status poll."""
+
+
+SUSPENSIONS = {BusOperationKind.SUSPEND: "suspend", BusOperationKind.RESUME: "resume"}
+
+
+def suspension(part, work, word):
+    """Row of the table for a suspend or resume, by the ``word``, of some work."""
+    opcode = getattr(part.suspend, f"{work.value}_{word}")
+    return cycle_steps(OperationSteps(first=opcode, address=AddressCycles.ROW))
 
 
 def choice(part):
@@ -244,6 +257,12 @@ class CommandCycles(wiring.Component):
                 m.d.comb += steps.eq(cycle_steps(POLL))
             with m.Case(BusOperationKind.TRANSFER):
                 m.d.comb += steps.eq(cycle_steps(choice(part)))
+            if part.suspend is not None:
+                is_erase = self.operation.operation == ChannelOperation.ERASE
+                for kind, word in SUSPENSIONS.items():
+                    with m.Case(kind):
+                        program, erase = (suspension(part, work, word) for work in Work)
+                        m.d.comb += steps.eq(Mux(is_erase, erase, program))
             with m.Default(), m.Switch(self.operation.operation):
                 *others, last = operations
                 for code in others:

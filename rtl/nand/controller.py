@@ -74,6 +74,8 @@ class FlashChannelController(wiring.Component):
         :class:`OperationStates`; None is never.
     policy : str
         Value of a :class:`BusPolicy`.
+    suspends : int
+        Times that one program or erase may be put aside for a read: writes end, too. 0 is never.
     code : BchCode or None
         Of the pages. Reads then pass a decoder unless they are raw, or read as they come: see
         :class:`Correction`. The bus does not wait for it. None is no decoder.
@@ -122,14 +124,16 @@ class FlashChannelController(wiring.Component):
         slots=2,
         watchdog_ps=None,
         policy="round-robin",
+        suspends=0,
         code=None,
         tables=True,
     ):
-        check_channel(part, phases=phases, slots=slots, watchdog_ps=watchdog_ps)
+        check_channel(part, phases=phases, slots=slots, watchdog_ps=watchdog_ps, suspends=suspends)
         self._is_extended = part.extended is not None
         self._policy = BusPolicy(policy)
+        self._suspends = suspends
         if self._policy is BusPolicy.READS_FIRST and not self._is_extended:
-            raise ValueError("Reads-first needs a part with extended times, not one of plain reads")
+            raise ValueError("Policy must not be reads-first for a part of plain reads")
         self._part = part
         self._timing = bus_timing(part, period_ps)
         self._ways = ways
@@ -166,6 +170,7 @@ class FlashChannelController(wiring.Component):
         m.submodules.arbiter = arbiter = BusArbiter(
             self._ways * self._part.luns,
             has_completions=self._is_extended,
+            has_suspends=self._suspends > 0,
             policy=self._policy,
         )
         m.submodules.bus = bus = BusSequencer(self._timing, self._ways, self._phases)
@@ -176,7 +181,7 @@ class FlashChannelController(wiring.Component):
         m.d.comb += [table.now.eq(self.now), table.rb_n.eq(self.phy.rb_n)]
         m.d.comb += [record.now.eq(self.now), self.counters.eq(events.counters)]
         kind = Signal(BusOperationKind)
-        self._decide(m, table, arbiter, bus, record, kind)
+        begins = self._decide(m, table, arbiter, bus, record, kind)
         self._follow(m, table, bus, record, kind)
         words = self._transfer(m, table, bus, record, kind)
         if self._correction is None:
@@ -186,6 +191,8 @@ class FlashChannelController(wiring.Component):
             self._correct(m, table, bus, record, events, words)
         if self._is_extended:
             self._extend(m, table, arbiter, bus, record, events, kind)
+        if self._suspends:
+            self._suspend(m, table, bus, events, kind, begins)
         starved, was_starved = Signal(), Signal()
         is_blocked, was_blocked = Signal(), Signal()
         m.d.comb += starved.eq(table.transfers.any() & ~self.landing_ready.any())
@@ -214,13 +221,13 @@ class FlashChannelController(wiring.Component):
     def _make_table(self):
         if not self._is_extended:
             return LunTable(self._part, self._timing, self._ways)
-        return OperationTable(
-            self._part, self._timing, self._ways, slots=self._slots, watchdog=self._watchdog
-        )
+        options = {"watchdog": self._watchdog, "suspends": self._suspends}
+        return OperationTable(self._part, self._timing, self._ways, slots=self._slots, **options)
 
     def _decide(self, m, table, arbiter, bus, record, kind):
         """See what is asked of the idle bus, choose, look the command up, then begin.
 
+        Returns the strobe of the latter.
         What is asked for stays so until it begins, so that the choice holds.
         """
         begins = Signal()
@@ -240,10 +247,13 @@ class FlashChannelController(wiring.Component):
         with m.If(arbiter.serve & arbiter.valid):
             m.d.sync += table.look_up.eq(1)
             m.d.sync += [kind.eq(arbiter.kind), table.index.eq(arbiter.index)]
+        return begins
 
     def _ask(self, m, table, arbiter, record, begins):
         """Hand what is asked for to the arbiter, a clock later; nothing while it cannot choose."""
         requests = {"reads": table.reads, "polls": table.polls, "transfers": table.transfers}
+        if self._suspends:
+            requests |= {"suspends": table.suspends, "resumes": table.resumes}
         if self._is_extended:
             allowed = self._reserve(m, table, begins)
             requests = {name: asked & allowed for name, asked in requests.items()}
@@ -288,6 +298,15 @@ class FlashChannelController(wiring.Component):
             record.is_whole.eq(ends),
         ]
         self._count_operations(m, table, events, operation, ends)
+
+    def _suspend(self, m, table, bus, events, kind, begins):
+        """Put programs and erases aside for reads that wait behind them."""
+        m.d.comb += [
+            table.suspend.eq(begins & (kind == BusOperationKind.SUSPEND)),
+            table.suspended.eq(bus.latched & (kind == BusOperationKind.SUSPEND)),
+            table.resumed.eq(bus.latched & (kind == BusOperationKind.RESUME)),
+            events.strobes.suspends.eq(table.put_aside),
+        ]
 
     def _follow(self, m, table, bus, record, kind):
         """Tell the LUN's slot what became of its 30h or its poll."""

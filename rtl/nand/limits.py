@@ -5,7 +5,10 @@ from rtl.contract.onfi import COLUMN_CYCLES, ROW_CYCLES, row_bits
 __all__ = ["check_channel"]
 
 
-def check_channel(part, *, phases, slots, watchdog_ps):
+MOST_SUSPENDS = 16
+
+
+def check_channel(part, *, phases, slots, watchdog_ps, suspends=0):
     """Refuse a part whose pages cannot be addressed, and numbers out of range.
 
     Raises
@@ -28,6 +31,12 @@ def check_channel(part, *, phases, slots, watchdog_ps):
         raise ValueError(f"Phases must be 1 on an SDR bus, not {phases!r}")
     if watchdog_ps is not None:
         _check_watchdog(part, watchdog_ps)
+    if not isinstance(suspends, int) or not 0 <= suspends <= MOST_SUSPENDS:
+        raise ValueError(f"Suspends must be an integer from 0 to {MOST_SUSPENDS}, not {suspends!r}")
+    if suspends and part.suspend is None:
+        raise ValueError(
+            f"Suspends must be 0 for a part without opcodes to suspend, not {suspends}"
+        )
 
 
 def _check_watchdog(part, watchdog_ps):

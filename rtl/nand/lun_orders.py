@@ -25,6 +25,14 @@ class OrderKind(data.Struct):
     moves_data: 1
     """Data comes from the die when it is ready."""
 
+    # What few parts or policies ask for.
+    is_program: 1
+    """The LUN is busy for a page program, or for a block erase."""
+    is_erase: 1
+    may_overtake: 1
+    """A page is sensed and comes, and nothing else hangs on it."""
+    queues_plane: 1
+
 
 READS = (Opcode.READ, Opcode.READ_CACHE, Opcode.READ_CACHE_END)
 
@@ -34,7 +42,14 @@ ORDER_KINDS = {
     "is_read": lambda steps: steps.first in READS,
     "needs_status": lambda steps: steps.finish is Finish.STATUS,
     "moves_data": lambda steps: steps.finish in (Finish.TRANSFER, Finish.OUTPUT),
+    "is_program": lambda steps: steps.confirm is Opcode.PROGRAM_CONFIRM,
+    "is_erase": lambda steps: steps.confirm is Opcode.BLOCK_ERASE_CONFIRM,
+    "may_overtake": lambda steps: (
+        steps.confirm is Opcode.READ_CONFIRM and steps.finish is Finish.TRANSFER
+    ),
+    "queues_plane": lambda steps: steps.queues_plane,
 }
+ALWAYS = ("is_silent", "is_target", "is_reset", "needs_status", "is_read", "moves_data")
 
 
 def order_kind(operation):
@@ -50,6 +65,10 @@ class LunOrders(wiring.Component):
     ----------
     luns : int
         LUNs of the channel.
+    more : tuple of str
+        Further fields of :class:`OrderKind` to remember.
+    next_of : tuple of str
+        Of these the command that waits is shown, too, as ``next_...``.
 
     Members
     -------
@@ -61,8 +80,10 @@ class LunOrders(wiring.Component):
         Of the active command of each LUN; without one they mean nothing.
     """
 
-    def __init__(self, luns):
+    def __init__(self, luns, *, more=(), next_of=()):
         self._luns = luns
+        self._names = (*ALWAYS, *more)
+        self._next_of = next_of
         super().__init__(
             {
                 "accept": In(luns),
@@ -70,16 +91,20 @@ class LunOrders(wiring.Component):
                 "head": In(luns),
                 "kind": In(OrderKind),
             }
-            | {name: Out(luns) for name, _ in data.Layout.cast(OrderKind)}
+            | {name: Out(luns) for name in self._names}
+            | {f"next_{name}": Out(luns) for name in next_of}
         )
 
     def elaborate(self, platform):
         m = Module()
-        for name, _ in data.Layout.cast(OrderKind):
+        for name in self._names:
             places = [Signal(self._luns, name=f"{name}{place}") for place in range(2)]
             for place, enters in zip(places, (~self.tail, self.tail), strict=True):
                 chosen = self.accept & enters
                 with m.If(self.accept.any()):
                     m.d.sync += place.eq(Mux(self.kind[name], place | chosen, place & ~chosen))
             m.d.comb += getattr(self, name).eq(places[0] & ~self.head | places[1] & self.head)
+            if name in self._next_of:
+                waits = places[0] & self.head | places[1] & ~self.head
+                m.d.comb += getattr(self, f"next_{name}").eq(waits)
         return m

@@ -114,7 +114,7 @@ class LunTable(wiring.Component):
         with m.If(self.status_valid & self.status_ready):
             m.d.comb += states.status_ready.eq(chosen)
         self._keep_commands(m, intake, states)
-        stamps = self._keep_stamps(m)
+        stamps = self._keep_stamps(m, self.index)
         m.d.comb += [
             self.opening.tag.eq(self.context.tag),
             self.opening.status.eq(ChannelStatus.OK),
@@ -191,15 +191,15 @@ class LunTable(wiring.Component):
         """The row address of a command on the bus."""
         return row_address(self._part, command.lun, command.row)
 
-    def _keep_stamps(self, m):
-        """Returns the stamps of LUN ``index``."""
-        write, read = self._store(m, "stamps", IssueStamps)
+    def _keep_stamps(self, m, place, per_lun=1):
+        """Returns the stamps at ``place``, of LUN ``index``."""
+        write, read = self._store(m, "stamps", IssueStamps, per_lun)
         m.d.comb += [
-            write.addr.eq(self.index),
+            write.addr.eq(place),
             write.en.eq(self.issue),
             write.data.command.eq(self.command_edge),
             write.data.issued.eq(self.now),
-            read.addr.eq(self.index),
+            read.addr.eq(place),
         ]
         return self._look_up(m, Signal(IssueStamps, name="stamps"), read.data)
 

@@ -8,10 +8,17 @@ from rtl.contract.channel import STAMP_BITS
 from rtl.nand.deadlines import NEVER, keep_deadlines
 from rtl.nand.earliest import EarliestEdge
 from rtl.nand.lun_orders import LunOrders, OrderKind
+from rtl.nand.lun_suspends import LunSuspends
+from rtl.nand.timing import Work
 
 __all__ = ["OperationStates"]
 
 INS = ("accept", "issue", "poll", "take", "answered", "rb_n")
+STROBES = ("suspend", "suspended", "resumed")
+STATES = ("put_aside", "suspending", "reads", "returns")
+"""Of :class:`LunSuspends`."""
+SUSPEND_INS = (*STROBES, "conflicts")
+SUSPEND_OUTS = ("wants_suspend", "wants_resume", "put_aside")
 OUTS = ("has_room", "is_second", "head", "tail", "ready", "became_ready", "was_issued", "timed_out")
 WANTS = ("wants_issue", "wants_poll", "wants_transfer", "wants_completion")
 
@@ -27,6 +34,10 @@ class OperationStates(wiring.Component):
     ``watchdog`` clocks is lost: its command ends, and all further ones end without bus activity, as
     do those about the way, but for a reset. One that is done brings back all LUNs of its way.
 
+    With ``suspends`` a program or erase may be put aside for a read that waits behind it: the read
+    becomes the active command, and when it has gone the other one is, again, and wants its resume.
+    See :class:`LunSuspends`.
+
     Parameters
     ----------
     timing : BusTiming
@@ -34,6 +45,8 @@ class OperationStates(wiring.Component):
         Ways of the channel, and LUNs of each.
     watchdog : int or None
         Clocks from the last cycle of a command until its LUN is given up; None is never.
+    suspends : int
+        Times that a program or erase may be put aside.
 
     Members
     -------
@@ -60,20 +73,41 @@ class OperationStates(wiring.Component):
         The active command has been on the bus.
     timed_out : Out
         The active command ends because its LUN is lost.
+    suspend, suspended, resumed : In
+        Strobes: a suspend of the active command was decided; its last cycle is being latched, or
+        that of a resume. Only with ``suspends``, as the following.
+    conflicts, is_ardy : In
+        The command that waits is for the block of the active one; with ``answered``: the ARDY bit.
+    wants_suspend, wants_resume : Out
+        What a LUN asks of the bus, too.
+    put_aside : Out
+        Strobe: the active command is put aside.
     is_changing : Out(1)
         The next edge changes the state without any strobe.
     calm, wake_is_known, wake_edge
         As in :class:`LunStates`.
     """
 
-    def __init__(self, timing, ways, luns, *, watchdog=None):
+    def __init__(self, timing, ways, luns, *, watchdog=None, suspends=0):
         self._timing = timing
         self._ways = ways
         self._luns_of_way = luns
         self._luns = luns = ways * luns
         self._watchdog = watchdog
+        self._aside = None
+        members = {}
+        if suspends:
+            self._aside = LunSuspends(
+                luns,
+                limit=suspends,
+                settle=timing.busy_wait,
+                has_planes=timing.part.planes > 1,
+            )
+            members = {"is_ardy": In(1)} | {name: In(luns) for name in SUSPEND_INS}
+            members |= {name: Out(luns) for name in SUSPEND_OUTS}
         super().__init__(
-            {"now": In(STAMP_BITS), "kind": In(OrderKind), "is_busy": In(1), "is_rdy": In(1)}
+            members
+            | {"now": In(STAMP_BITS), "kind": In(OrderKind), "is_busy": In(1), "is_rdy": In(1)}
             | {"calm": In(1), "wake_is_known": Out(1)}
             | {name: In(luns) for name in INS}
             | {name: Out(luns) for name in (*OUTS, *WANTS, "is_target", "is_read")}
@@ -82,13 +116,18 @@ class OperationStates(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.orders = orders = LunOrders(self._luns)
+        m.submodules.orders = orders = self._make_orders()
         occupied, busy, begins, found, expired = (Signal(self._luns) for _ in range(5))
-        self._keep_places(m, occupied)
-        looks, by_pin, due, look_edges = self._look(m, orders, busy, begins, found, expired)
-        watch_edges = self._watch(m, busy, begins, found, expired)
-        skipped = self._begin(m, orders, occupied, busy, found, expired)
+        aside, settles = self._connect_aside(m, orders, busy, begins, found, expired)
+        put_aside, resumed = aside["put_aside"], aside["resumed"]
+        full = self._keep_places(m, occupied, put_aside)
+        looks, by_pin, due, look_edges = self._look(m, orders, busy, begins, found, expired, aside)
+        watch_edges = self._watch(m, busy, begins, found, expired, aside)
+        skipped = self._begin(m, orders, occupied, busy, found, expired, aside)
         checked, has_skipped = Signal(self._luns), Signal()
+        if self._aside is not None:
+            watch_edges = [*watch_edges, *self._aside.edges]
+            m.d.comb += self._aside.next_reads.eq(full & orders.next_may_overtake)
         m.d.comb += [
             orders.accept.eq(self.accept),
             orders.head.eq(self.head),
@@ -106,21 +145,56 @@ class OperationStates(wiring.Component):
                 self.ready
                 & (self.timed_out | ~orders.moves_data & (checked | ~orders.needs_status))
             ),
-            self.is_changing.eq(has_skipped | (by_pin | due | expired).any()),
+            self.is_changing.eq(has_skipped | (by_pin | due | expired).any() | settles),
         ]
         # What lets a LUN skip the bus is a change itself, so that it is early enough a clock later.
         m.d.sync += has_skipped.eq(skipped.any())
         self._wake(m, [*look_edges, *watch_edges])
         m.d.sync += [
-            busy.eq((busy | begins) & ~(found | expired)),
-            self.ready.eq((self.ready | self.became_ready) & ~self.take),
-            checked.eq((checked | self.answered & (self.ready | found)) & ~self.take),
-            self.was_issued.eq((self.was_issued | self.issue) & ~self.take),
+            busy.eq((busy | begins | resumed) & ~(found | expired | put_aside)),
+            self.ready.eq((self.ready | self.became_ready) & ~(self.take | put_aside)),
+            checked.eq((checked | self.answered & (self.ready | found)) & ~(self.take | put_aside)),
+            self.was_issued.eq(
+                (self.was_issued | self.issue) & ~(self.take | put_aside)
+                | self.take & aside["reads"]
+            ),
         ]
         return m
 
-    def _keep_places(self, m, occupied):
-        """Two commands a LUN, the active one at ``head``."""
+    def _make_orders(self):
+        part, more, next_of = self._timing.part, (), ()
+        if self._aside is not None or part.program_poll or part.erase_poll:
+            more = ("is_program", "is_erase")
+        if self._aside is not None:
+            more, next_of = (*more, "may_overtake", "queues_plane"), ("may_overtake",)
+        return LunOrders(self._luns, more=more, next_of=next_of)
+
+    def _connect_aside(self, m, orders, busy, begins, found, expired):
+        """Follow what is put aside; returns its vectors, and whether the next edge changes them."""
+        if self._aside is None:
+            return dict.fromkeys((*STROBES, *STATES, "stops"), Const(0, self._luns)), 0
+        m.submodules.aside = aside = self._aside
+        for name in ("now", "take", "suspend", "resumed", "answered", "is_rdy", "is_ardy"):
+            m.d.comb += getattr(aside, name).eq(getattr(self, name))
+        m.d.comb += [
+            aside.begins.eq(begins),
+            aside.found.eq(found),
+            aside.expired.eq(expired),
+            aside.busy.eq(busy),
+            aside.queues_plane.eq((begins & orders.queues_plane).any()),
+            aside.can_suspend.eq(orders.is_program | orders.is_erase),
+            aside.conflicts.eq(self.conflicts),
+            aside.blocked.eq(self._in_way(self.is_target, but_itself=True)),
+            self.wants_suspend.eq(aside.wants_suspend),
+            self.put_aside.eq(aside.put_aside),
+        ]
+        vectors = {name: getattr(self, name) for name in STROBES}
+        # A LUN that has been found ready meanwhile is not looked at again.
+        vectors["stops"] = self.suspended & busy
+        return vectors | {name: getattr(aside, name) for name in STATES}, aside.due
+
+    def _keep_places(self, m, occupied, put_aside):
+        """Two commands a LUN, the active one at ``head``; returns the LUNs that have both."""
         full = Signal(self._luns)
         m.d.comb += [
             self.has_room.eq(~full),
@@ -130,41 +204,65 @@ class OperationStates(wiring.Component):
         m.d.sync += [
             occupied.eq(occupied & ~(self.take & ~full) | self.accept),
             full.eq((full | self.accept & occupied) & ~self.take),
-            self.head.eq(self.head ^ self.take),
+            self.head.eq(self.head ^ (self.take | put_aside)),
         ]
+        return full
 
-    def _look(self, m, orders, busy, begins, found, expired):
+    def _look(self, m, orders, busy, begins, found, expired, aside):
         """Find busy LUNs ready by R/B# or status.
 
         Returns those that are due for a poll, those that R/B# shows ready, those that may be looked
         at from this edge on, and all deadlines.
         """
-        timing, is_polled = self._timing, self._luns_of_way > 1
-        may_look, by_pin, again = (Signal(self._luns) for _ in range(3))
-        waits = [(begins, timing.poll_first if is_polled else timing.busy_wait)]
-        waits.append((again, timing.poll_again))
-        if is_polled:
-            waits.insert(0, (begins & orders.is_target, timing.busy_wait))
+        is_polled = self._luns_of_way > 1
+        may_look, by_pin, again, over = (Signal(self._luns) for _ in range(4))
+        waits = self._polls if is_polled else self._looks
         due, deadlines = keep_deadlines(
-            m, "look", now=self.now, waits=waits, cancel=found | expired
+            m, "look", now=self.now, waits=waits(orders, begins, again, aside), cancel=over
         )
         looks = may_look | due
-        m.d.sync += may_look.eq(looks & ~(begins | again | found | expired))
+        m.d.sync += may_look.eq(looks & ~(begins | again | aside["resumed"] | over))
         m.d.comb += again.eq(self.poll & busy)
+        m.d.comb += over.eq(found | expired | aside["suspend"] | aside["put_aside"])
         if not is_polled:
             m.d.comb += [by_pin.eq(looks & self.rb_n), found.eq(by_pin)]
             return Const(0, self._luns), by_pin, due, deadlines
         answers = self.answered & self.is_rdy.replicate(self._luns)
         m.d.comb += by_pin.eq(looks & orders.is_target & self.rb_n)
-        m.d.comb += found.eq(by_pin | answers & busy)
+        m.d.comb += found.eq(by_pin | answers & busy & ~aside["put_aside"])
         return looks & ~orders.is_target, by_pin, due, deadlines
 
-    def _watch(self, m, busy, begins, found, expired):
+    def _looks(self, orders, begins, again, aside):
+        """When R/B# may be looked at."""
+        starts = begins | aside["stops"] | aside["resumed"]
+        return [(starts, self._timing.busy_wait)]
+
+    def _polls(self, orders, begins, again, aside):
+        """When a LUN may be polled: first, and again, by what it is busy with."""
+        timing = self._timing
+        waits = [(begins & orders.is_target, timing.busy_wait)]
+        kinds = [(None, Const((1 << self._luns) - 1, self._luns))]
+        for kind in (Work.ERASE, Work.PROGRAM):
+            if timing.has_polls(kind):
+                kinds.insert(0, (kind, getattr(orders, f"is_{kind.value}")))
+        if self._aside is not None:
+            waits += [
+                (aside["stops"] & orders.is_erase, timing.suspend_poll(Work.ERASE)),
+                (aside["stops"], timing.suspend_poll(Work.PROGRAM)),
+                (again & aside["suspending"], timing.next_poll(None)),
+                *((aside["resumed"] & luns, timing.next_poll(kind)) for kind, luns in kinds),
+            ]
+        waits += [(begins & luns, timing.first_poll(kind)) for kind, luns in kinds]
+        return waits + [(again & luns, timing.next_poll(kind)) for kind, luns in kinds]
+
+    def _watch(self, m, busy, begins, found, expired, aside):
         """Give up LUNs that are busy for too long; returns all deadlines."""
         if self._watchdog is None:
             return []
-        waits = [(begins, self._watchdog)]
-        due, deadlines = keep_deadlines(m, "watchdog", now=self.now, waits=waits, cancel=found)
+        waits = [(begins | aside["resumed"], self._watchdog)]
+        due, deadlines = keep_deadlines(
+            m, "watchdog", now=self.now, waits=waits, cancel=found | aside["put_aside"]
+        )
         m.d.comb += expired.eq(due & busy & ~found)
         return deadlines
 
@@ -178,17 +276,20 @@ class OperationStates(wiring.Component):
             self.wake_edge.eq(earliest.edge),
         ]
 
-    def _begin(self, m, orders, occupied, busy, found, expired):
+    def _begin(self, m, orders, occupied, busy, found, expired, aside):
         """Let waiting commands begin; returns those that skip the bus."""
         waiting, skipped, lost, is_lost_cause = (Signal(self._luns) for _ in range(4))
-        others_engaged = self._in_way(busy | self.ready, but_itself=True)
+        is_aside = aside["reads"] | aside["returns"]
+        others_engaged = self._in_way(busy | self.ready | is_aside, but_itself=True)
         others_claim = self._in_way(self.is_target, but_itself=True)
-        may_begin = self.is_target & ~others_engaged | ~self.is_target & ~others_claim
+        may_begin = self.is_target & ~others_engaged | ~self.is_target & ~others_claim | is_aside
+        if self._aside is not None:
+            m.d.comb += self.wants_resume.eq(waiting & ~skipped & aside["returns"])
         m.d.comb += [
             waiting.eq(occupied & ~busy & ~self.ready & may_begin),
             is_lost_cause.eq((lost | orders.is_target & self._in_way(lost)) & ~orders.is_reset),
             skipped.eq(waiting & (orders.is_silent | is_lost_cause)),
-            self.wants_issue.eq(waiting & ~skipped),
+            self.wants_issue.eq(waiting & ~skipped & ~aside["returns"]),
         ]
         m.d.sync += [
             lost.eq((lost | expired) & ~self._in_way(found & orders.is_reset)),

@@ -3,6 +3,7 @@
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
 
 from rtl.contract.channel import STAMP_BITS, ChannelOperation, ChannelStatus
 from rtl.contract.onfi import StatusBit
@@ -14,6 +15,9 @@ from rtl.nand.operation_sets import is_any
 from rtl.nand.operation_states import OperationStates
 
 __all__ = ["OperationTable", "Order"]
+
+
+SUSPEND_STROBES = ("suspend", "suspended", "resumed")
 
 
 class Order(data.Struct):
@@ -48,6 +52,8 @@ class OperationTable(LunTable):
         Launch slots.
     watchdog : int or None
         As in :class:`OperationStates`.
+    suspends : int
+        As in :class:`OperationStates`.
 
     Members
     -------
@@ -61,17 +67,30 @@ class OperationTable(LunTable):
         With ``issue``: the operation makes the LUN busy.
     status_byte : In(8)
         With ``status_valid``.
+    suspends, resumes : Out(ways * luns)
+        LUNs that ask for these. Only if there are suspends, as the following.
+    suspend, suspended, resumed : In(1)
+        Strobes: a suspend of LUN ``index`` was decided; its last cycle is being latched, or that of
+        a resume.
+    put_aside : Out(1)
+        Strobe: a program or erase is held, by a LUN's status byte.
     """
 
-    def __init__(self, part, timing, ways, *, slots, watchdog=None):
+    def __init__(self, part, timing, ways, *, slots, watchdog=None, suspends=0):
         self._slots = slots
         self._watchdog = watchdog
+        self._suspends = suspends
         luns = ways * part.luns
+        members = {}
+        if suspends:
+            members = {"suspends": Out(luns), "resumes": Out(luns), "put_aside": Out(1)}
+            members |= {name: In(1) for name in SUSPEND_STROBES}
         super().__init__(
             part,
             timing,
             ways,
-            members={
+            members=members
+            | {
                 "completions": Out(luns),
                 "targets": Out(luns),
                 "urgent": Out(luns),
@@ -85,7 +104,11 @@ class OperationTable(LunTable):
         m = Module()
         m.submodules.intake = intake = CommandIntake(self._part, self._ways, self._slots)
         m.submodules.states = states = OperationStates(
-            self._timing, self._ways, self._part.luns, watchdog=self._watchdog
+            self._timing,
+            self._ways,
+            self._part.luns,
+            watchdog=self._watchdog,
+            suspends=self._suspends,
         )
         chosen = self._connect(m, intake, states)
         operation = intake.command.operation
@@ -102,10 +125,43 @@ class OperationTable(LunTable):
         self._keep_commands(m, intake, states)
         self._keep_orders(m, intake, states)
         self._keep_ready_edges(m, states.became_ready)
-        self._keep_poll_counts(m)
+        place, per_lun = self.index, 1
+        if self._suspends:
+            # The two commands of a LUN may both be under way.
+            place, per_lun = Cat(states.head.bit_select(self.index, 1), self.index), 2
+            self._suspend(m, intake, states, chosen)
+        self._keep_poll_counts(m, place, per_lun)
+        stamps = self._keep_stamps(m, place, per_lun)
         reading = self._keep_readings(m, (states.ready & chosen).any())
-        self._open(m, states, self._keep_stamps(m), reading)
+        self._open(m, states, stamps, reading)
         return m
+
+    def _suspend(self, m, intake, states, chosen):
+        """Let states suspend and resume; find reads of the block that they would wait for."""
+        m.d.comb += [
+            self.suspends.eq(states.wants_suspend),
+            self.resumes.eq(states.wants_resume),
+            self.put_aside.eq(states.put_aside.any()),
+            states.is_ardy.eq((self.status_byte & StatusBit.ARDY).any()),
+        ]
+        for name in SUSPEND_STROBES:
+            with m.If(getattr(self, name)):
+                m.d.comb += getattr(states, name).eq(chosen)
+        bits = exact_log2(self._part.pages_per_block)
+        blocks = self._part.blocks_per_lun
+        write, read = self._store(m, "blocks", range(max(blocks, 2)), per_lun=2)
+        own = intake.command.row >> bits
+        m.d.comb += [
+            write.addr.eq(Cat(states.tail.bit_select(intake.index, 1), intake.index)),
+            write.en.eq(intake.accept.any()),
+            write.data.eq(own),
+            read.addr.eq(Cat(states.head.bit_select(intake.index, 1), intake.index)),
+        ]
+        conflicts = Signal(self._ways * self._part.luns)
+        m.d.comb += states.conflicts.eq(conflicts)
+        with m.If(intake.accept.any()):
+            others = conflicts & ~intake.accept
+            m.d.sync += conflicts.eq(Mux(read.data == own, others | intake.accept, others))
 
     def _row_cycles(self, command):
         is_byte = is_any(command.operation, lambda steps: steps.address is AddressCycles.ONE)
@@ -122,14 +178,14 @@ class OperationTable(LunTable):
         ]
         self._look_up(m, self.order, read.data)
 
-    def _keep_poll_counts(self, m):
+    def _keep_poll_counts(self, m, place, per_lun):
         """A decision is a poll or the command's last, after which the count begins anew."""
-        write, read = self._store(m, "poll_counts", 16)
+        write, read = self._store(m, "poll_counts", 16, per_lun)
         m.d.comb += [
-            write.addr.eq(self.index),
+            write.addr.eq(place),
             write.en.eq(self.poll | self.take),
             write.data.eq(Mux(self.poll, self.opening.polls + 1, 0)),
-            read.addr.eq(self.index),
+            read.addr.eq(place),
         ]
         polls = self._look_up(m, Signal(16, name="polls"), read.data)
         m.d.comb += self.opening.polls.eq(polls)

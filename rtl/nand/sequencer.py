@@ -14,6 +14,7 @@ from rtl.nand.sdr_burst import SdrReadBurst, SdrReadCapture, SdrWriteBurst
 
 __all__ = ["STATUS_BYTES", "BusSequencer"]
 
+BURSTS = (BusOperationKind.POLL, BusOperationKind.TRANSFER)
 STATUS_BYTES = 2
 """The status byte comes on every edge, and a DDR burst is even: it is read twice."""
 
@@ -82,7 +83,7 @@ class BusSequencer(wiring.Component):
         m.d.comb += [
             cycles.operation.eq(operation),
             length.eq(Mux(operation.kind == BusOperationKind.POLL, STATUS_BYTES, self.length)),
-            is_burst.eq(operation.kind != BusOperationKind.ISSUE),
+            is_burst.eq(operation.kind.matches(*BURSTS)),
             self.began.eq(cycles.began),
             self.latched.eq(cycles.latched),
             burst.start.eq(cycles.latched & is_burst),

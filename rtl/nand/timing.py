@@ -1,17 +1,25 @@
 """A part's bus times in clocks of one channel, and the waits of the bus machine that keep them."""
 
+import enum
 from dataclasses import dataclass
 
 from rtl.contract.interface_timing import sdr_read_low
 from rtl.contract.nand_part import NandPart, cycles
 
-__all__ = ["BusTiming", "bus_timing"]
+__all__ = ["BusTiming", "Work", "bus_timing"]
 
 ISSUE_CYCLES = 7
 """Bus cycles from 00h to 30h, and from 05h to E0h: two commands and five addresses."""
 
 DECISION = 4
 """Clocks from an idle bus to CE# low: an operation is asked for, chosen, looked up, and begins."""
+
+
+class Work(enum.Enum):
+    """What a LUN is busy with, where that is not a read."""
+
+    PROGRAM = "program"
+    ERASE = "erase"
 
 
 def bus_timing(part, period_ps):
@@ -144,15 +152,37 @@ class BusTiming:
     @property
     def poll_first(self):
         """30h latched to the first edge at which a poll is asked for."""
-        return max(self._cycles(self.part.poll_first_ps), self.busy_wait)
+        return self.first_poll(None)
 
     @property
     def poll_again(self):
-        """From the edge at which a poll begins to the next at which one is asked for.
+        """From the edge at which a poll begins to the next at which one is asked for."""
+        return self.next_poll(None)
+
+    def has_polls(self, work):
+        """Whether a LUN is polled at times of its own while it does some :class:`Work`."""
+        return self._poll(work) is not None
+
+    def first_poll(self, work):
+        """Last cycle latched to the first poll, by what the LUN does; None is all but ``Work``."""
+        first_ps = self.part.poll_first_ps if work is None else self._poll(work).first_ps
+        return max(self._cycles(first_ps), self.busy_wait)
+
+    def next_poll(self, work):
+        """As ``poll_again``, by what the LUN does.
 
         The period is between two of the latter; a poll itself takes more than two clocks.
         """
-        return max(self._cycles(self.part.poll_period_ps) - (DECISION - 1), 2)
+        period_ps = self.part.poll_period_ps if work is None else self._poll(work).period_ps
+        return max(self._cycles(period_ps) - (DECISION - 1), 2)
+
+    def _poll(self, work):
+        return getattr(self.part, f"{work.value}_poll")
+
+    def suspend_poll(self, work):
+        """Last cycle of a suspend latched to the first poll: the LUN takes no longer for it."""
+        suspend_ps = getattr(self.part.suspend, f"t_{work.value}_suspend_ps")
+        return max(self._cycles(suspend_ps), self.busy_wait)
 
 
 class SdrBusTiming(BusTiming):

@@ -42,8 +42,10 @@ class FlashChannelUnit(wiring.Component):
 
     Parameters
     ----------
-    part, period_ps, ways, phases, slots, watchdog_ps, code
+    part, period_ps, ways, phases, slots, watchdog_ps, policy, suspends, code
         As in :class:`FlashChannelController`.
+    are_erased : bool
+        As in :class:`BusChecker`.
     emitted : bool
         For Verilog: each die is an instance of one module ``nand_die``, which ``die`` describes.
     identity : bytes
@@ -64,7 +66,10 @@ class FlashChannelUnit(wiring.Component):
         phases=2,
         slots=2,
         watchdog_ps=None,
+        policy="round-robin",
+        suspends=0,
         code=None,
+        are_erased=False,
         emitted=False,
         identity=b"",
     ):
@@ -78,10 +83,17 @@ class FlashChannelUnit(wiring.Component):
             phases=phases,
             slots=slots,
             watchdog_ps=watchdog_ps,
+            policy=policy,
+            suspends=suspends,
             code=code,
         )
         self.checker = BusChecker(
-            part, period_ps=period_ps, ways=ways, phases=phases, emitted=emitted
+            part,
+            period_ps=period_ps,
+            ways=ways,
+            phases=phases,
+            are_erased=are_erased,
+            emitted=emitted,
         )
         self.landing = Landing(
             transfer_bytes=part.raw_page_bytes, slots=slots, phases=phases, emitted=emitted
