@@ -87,6 +87,16 @@ HARDWARE = [
         300,
         "ssd.flash.landing_slots must be an integer from 1 to 256, not 300",
     ),
+    (
+        "ssd.flash.policy",
+        "reads-first",
+        "ssd.flash.policy must not be reads-first for a part of plain reads",
+    ),
+    (
+        "ssd.flash.suspends",
+        2,
+        "ssd.flash.suspends must be 0 for a part without opcodes to suspend, not 2",
+    ),
     ("ssd.flash.channels", 31, "ssd.flash.channels must be at most 30, not 31"),
     ("ssd.flash.ways", 300, "ssd.flash.ways must be at most 16, not 300"),
     (

@@ -18,6 +18,7 @@ from cosim.config.build import (
     striping,
     wire_parameters,
 )
+from cosim.config.flash_build import channel_options
 from cosim.config.load import default_platforms, load_config
 from cosim.config.platform import Constant, constants
 
@@ -48,6 +49,8 @@ SPECIAL = {
     "ssd.flash.operations": "all",
     "ssd.flash.clock": "200 MHz",
     "ssd.flash.striping": "way channel lun",
+    "ssd.flash.policy": "oldest-ready-first",
+    "ssd.flash.suspends": 2,
     "ssd.flash.decoder": "absent",
     "ssd.cells.cycles": 1000,
     "ssd.cells.age": "8 h",
@@ -66,6 +69,7 @@ SPECIAL = {
     "fpga.clock": "125 MHz",
 }
 COMPANIONS = {
+    "ssd.flash.watchdog": {"ssd.flash.operations": "all"},
     "ssd.firmware.read_retries": {"ssd.flash.operations": "all"},
     "ssd.page_format.chunk": {
         "ssd.page_format.field_bits": 13,
@@ -96,7 +100,7 @@ def parameters(loaded):
     return (
         nand_part(ssd), cell_state(ssd), page_layout(ssd), striping(ssd),
         (code.m, code.t, code.chunk_bytes),
-        bus_phases(ssd), decoder_code(ssd), period_ps(ssd.flash.clock.value),
+        bus_phases(ssd), decoder_code(ssd), period_ps(ssd.flash.clock.value), channel_options(ssd),
         link_parameters(ssd.pcie), repr(firmware), cores, dict(firmware.binding),
         period_ps(fpga.clock.value), dram_times(fpga), wire_parameters(fpga.p2p),
         card_wires(fpga.pcie), host_costs(host),

@@ -40,6 +40,7 @@ REGISTERS = {
 WHOLE = ("dma.setup", "pcie.ssd.latency", "pcie.fpga.latency", "pcie.p2p.latency")
 """Stages that are nothing but times, beside those of the host."""
 UNSEEN = {
+    "ssd.flash.watchdog": "no die hangs",
     "fpga.dram.t_ras": "accesses of one bank are further apart than a row must stay open",
     "fpga.dram.t_rtp": "accesses of one bank are further apart than a read and its precharge",
     "fpga.dram.t_wr": "nothing is read or written right behind a write to the same bank",

@@ -6,6 +6,7 @@ from typing import Any
 
 from cosim.bench.flash_channel_bound import BusBound
 from cosim.config.build import bus_phases, nand_part, page_layout, period_ps
+from cosim.config.flash_build import channel_options
 from cosim.config.load import load_platform
 from cosim.config.platform import MAX_CHANNELS, MAX_LUNS, MAX_WAYS, Constant, SsdPlatform
 from cosim.engines.design import Design
@@ -108,6 +109,7 @@ class FlashChannelCase:
             slots=ssd.flash.landing_slots.value,
             period_ps=period_ps(ssd.flash.clock.value),
             phases=bus_phases(ssd),
+            **channel_options(ssd),
         )
 
     @property

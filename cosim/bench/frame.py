@@ -11,6 +11,7 @@ import numpy as np
 
 from cosim.bench.bench import Bench
 from cosim.config.build import bch_code, bus_phases, nand_part, period_ps
+from cosim.config.flash_build import channel_options
 from cosim.config.load import load_platform
 from cosim.engines.build import build
 from cosim.engines.device import FlashArray, device_design
@@ -41,6 +42,7 @@ def flash_array(platform: str, decoder: Decoder | None = None) -> FlashArray:
         period_ps=period_ps(ssd.flash.clock.value),
         phases=bus_phases(ssd),
         code=bch_code(ssd) if is_decoded else None,
+        **channel_options(ssd),
     )
 
 

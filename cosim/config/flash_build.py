@@ -14,7 +14,14 @@ from rtl.contract.nand_part import ExtendedTimes, NandPart, SdrReadTimes
 from rtl.contract.onfi import COLUMN_CYCLES, ROW_CYCLES, row_bits
 from rtl.contract.onfi_modes import onfi_mode
 
-__all__ = ["bus_phases", "bus_rate", "check_flash", "nand_part", "period_ps"]
+__all__ = [
+    "bus_phases",
+    "bus_rate",
+    "channel_options",
+    "check_flash",
+    "nand_part",
+    "period_ps",
+]
 
 WINDOW = ("t_rc", "t_rp", "t_reh", "t_ck", "t_ck_max")
 """Constants that say how fast transfers may be."""
@@ -93,6 +100,16 @@ def nand_part(ssd: SsdPlatform, name: str = "nand") -> NandPart:
         **times(NandPart),
         **more,
     )
+
+
+def channel_options(ssd: SsdPlatform) -> dict[str, Any]:
+    """How the controllers of the flash channels behave: arguments of their units."""
+    has_all = ssd.flash.operations.value == "all"
+    return {
+        "policy": ssd.flash.policy.value,
+        "suspends": ssd.flash.suspends.value,
+        "watchdog_ps": ssd.flash.watchdog.value if has_all else None,
+    }
 
 
 def check_flash(ssd: SsdPlatform, source: YamlSource | None = None) -> None:

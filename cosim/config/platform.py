@@ -125,6 +125,12 @@ class FlashArray(Part):
     """Of the channel controller."""
     operations: Constant[Literal["read", "all"]]
     """What controllers and dies are made for: plain reads, or all that a part can do."""
+    policy: Constant[Literal["round-robin", "reads-first", "oldest-ready-first"]]
+    """Who goes first on a channel's bus; see ``rtl.nand.arbiter``."""
+    suspends: Constant[Annotated[int, Field(ge=0)]]
+    """Times that one program or erase may be put aside for a read."""
+    watchdog: Constant[Time]
+    """A LUN that is busy for so long is given up; of channels for all operations."""
     landing_slots: Constant[Positive]
     """Pages that have left the dies of a channel and are not in DRAM yet."""
     decoder: Constant[Literal["absent", "present"]]

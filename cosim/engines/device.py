@@ -23,7 +23,9 @@ class FlashArray:
     """Shape of a device's flash.
 
     ``phases``: transfers of the bus in one clock. ``code``: that of the channels' ECC decoders, if
-    they have any. ``identity``: what the dies answer to Read ID.
+    they have any. ``identity``: what the dies answer to Read ID. ``policy``, ``suspends`` and
+    ``watchdog_ps``: as for :class:`FlashChannelController`. ``are_erased``: pages that no erase was
+    seen of may be programmed, as what the cells hold did not come over the bus.
     """
 
     part: NandPart
@@ -34,6 +36,10 @@ class FlashArray:
     phases: int = 2
     code: BchCode | None = None
     identity: bytes = b""
+    policy: str = "round-robin"
+    suspends: int = 0
+    watchdog_ps: int | None = None
+    are_erased: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +67,10 @@ def device_design(flash: FlashArray, card: GatherCard | None = None) -> Design:
             slots=flash.slots,
             code=flash.code,
             identity=flash.identity,
+            policy=flash.policy,
+            suspends=flash.suspends,
+            watchdog_ps=flash.watchdog_ps,
+            are_erased=flash.are_erased,
         )
         if card is not None:
             parameters = {field.name: getattr(card, field.name) for field in fields(card)}

@@ -7,6 +7,7 @@ from dataclasses import fields
 
 from cosim.config.build import bus_phases, decoder_code, dram_times, nand_part, period_ps
 from cosim.config.explain import naming
+from cosim.config.flash_build import channel_options
 from cosim.config.model import Platforms
 from cosim.config.platform import FpgaPlatform, SsdPlatform
 from cosim.config.yaml_source import YamlSource
@@ -52,6 +53,7 @@ def _check_decoder(ssd: SsdPlatform) -> None:
 
 
 def _flash_array(ssd: SsdPlatform) -> FlashArray:
+    options = channel_options(ssd)
     flash = FlashArray(
         part=nand_part(ssd),
         channels=ssd.flash.channels.value,
@@ -60,6 +62,8 @@ def _flash_array(ssd: SsdPlatform) -> FlashArray:
         period_ps=period_ps(ssd.flash.clock.value),
         phases=bus_phases(ssd),
         code=decoder_code(ssd),
+        are_erased=True,
+        **options,
     )
     FlashChannelUnit(
         flash.part,
@@ -69,6 +73,7 @@ def _flash_array(ssd: SsdPlatform) -> FlashArray:
         slots=flash.slots,
         code=flash.code,
         emitted=True,
+        **options,
     )
     return flash
 
