@@ -38,6 +38,7 @@ class Case:
     blocks: tuple
     short: float
     slots: int = 2
+    suspends: int = 0
 
     @property
     def description(self):
@@ -62,6 +63,7 @@ class Case:
                 period_ps=PERIOD_PS,
                 phases=PHASES,
                 identity=IDENTITY,
+                suspends=self.suspends,
             )
         raise AssertionError(f"{self.part} must run at {PERIOD_PS} ps")
 
@@ -72,6 +74,7 @@ class Case:
 
 CASES = {
     "tiny": Case(part="tiny", ways=2, blocks=(0, 1, 2, 3), short=0.92),
+    "suspends": Case(part="tiny", ways=2, blocks=(0, 1, 2, 3), short=0.92, suspends=2),
     "cosmos": Case(part="hynix-mlc-slc-mode", ways=4, blocks=(0, 1, 6, 7), short=0.95),
 }
 
