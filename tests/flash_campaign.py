@@ -17,6 +17,7 @@ TIME_LIMIT_S = 4 * 3600
 RUNS = (
     ("tiny", Simulator.VERILATOR, 10_000),
     ("tiny", Simulator.ICARUS, 10_000),
+    ("suspends", Simulator.VERILATOR, 2_000),
     ("cosmos", Simulator.VERILATOR, 1_000),
 )
 SEED = 1
@@ -41,7 +42,15 @@ def describe(case, simulator, found, seconds):
     kinds = ", ".join(f"{name} {count}" for name, count in sorted(found["kinds"].items()))
     reached = ", ".join(
         f"{name} {counters[f'channel.{name}']}"
-        for name in ("ties", "pending_full", "landing_full", "polls_busy", "failed", "clock_stops")
+        for name in (
+            "ties",
+            "pending_full",
+            "landing_full",
+            "polls_busy",
+            "failed",
+            "suspends",
+            "clock_stops",
+        )
     )
     return (
         f"{case} on {simulator}: {total} operations in {found['end_ps'] / 1e9:.3f} ms of simulated "

@@ -32,6 +32,13 @@ def test_all_that_comes_back_is_what_the_model_says(stories):
         assert story["differences"] == []
 
 
+def test_reads_that_overtake_writes_bring_what_the_model_says(tmp_path):
+    story = campaign("suspends", Simulator.ICARUS, OPERATIONS, SEED, tmp_path, time_limit_s=300)
+    assert story["differences"] == []
+    assert story["counters"]["channel.suspends"] > 0
+    assert {"flash.suspend", "flash.held"} <= set(story["stages"])
+
+
 def test_both_simulators_tell_the_same_story(stories):
     first, second = ({name: story[name] for name in STORY} for story in stories.values())
     assert first == second
