@@ -1,7 +1,8 @@
 """Cost of the BCH decoder in simulation: saturated words with and without it, on Verilator.
 
-``python benchmarks/bch.py [SECONDS]`` prints clocks a second of a page read over and over into a
-landing buffer, through a plain register and through the decoder, by errors a codeword.
+``python benchmarks/bch.py [SECONDS [PHASES ...]]`` prints clocks a second of a page read over and
+over into a landing buffer, through a plain register and through the decoder, by errors a codeword
+and by bytes a clock.
 """
 
 import os
@@ -152,7 +153,7 @@ def measure(program, seconds):
 
 def main():
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 2
-    for phases in (1, 2, 4):
+    for phases in [int(text) for text in sys.argv[2:]] or (1, 2, 4):
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             plain, _, _ = measure(build(folder / "plain", 0, phases, False), seconds)

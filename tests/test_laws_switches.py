@@ -77,6 +77,9 @@ def test_parts_of_pages_are_enough(system):
     assert flash_bytes(whole) == 2048 * count(whole, "firmware.flash_reads")
     assert flash_bytes(part) < flash_bytes(whole)
     assert flash_bytes(part) % 512 == 0
+    # Both pass the ECC decoders, whose latency is that of a codeword.
+    assert min(outcome.stages_ps()["flash.ecc"] for outcome in (whole, part)) > 0
+    assert part.latencies_ps != whole.latencies_ps
 
 
 @pytest.mark.parametrize(("targets", "commands"), [(1, 15), (3, 6), (1024, 2)])
