@@ -97,8 +97,11 @@ def test_a_die_goes_through_its_levels_again_for_a_page_that_fails_later():
     assert [level for *_, level in scene.flash.levels_set] == [1, 0, 1, 2, 3, 0]
 
 
-def test_nobody_else_reads_a_die_at_another_level():
-    scene = retrying({page: 1 + page % LEVELS for page in range(0, PAGES, 2)})
+@pytest.mark.parametrize("slower", [1, 200], ids=["flash-waits", "cores-wait"])
+def test_nobody_else_reads_a_die_at_another_level(slower):
+    """Also not where LUNs of the die have their turn before its commands are issued."""
+    costs = slowed(COSTS, "flash_issue", slower)
+    scene = retrying({page: 1 + page % LEVELS for page in range(0, PAGES, 2)}, costs=costs)
     scene.check()
     for level in range(1, LEVELS + 1):
         assert set(scene.reads_at(level)) <= set(scene.flash.uncorrectable)
