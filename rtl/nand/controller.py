@@ -136,9 +136,7 @@ class FlashChannelController(wiring.Component):
             raise ValueError("Policy must not be reads-first for a part of plain reads")
         self._part = part
         self._timing = bus_timing(part, period_ps)
-        self._ways = ways
-        self._phases = phases
-        self._slots = slots
+        self._ways, self._phases, self._slots = ways, phases, slots
         self._watchdog = None if watchdog_ps is None else cycles(watchdog_ps, period_ps)
         self._correction = None
         if code is not None:
@@ -245,8 +243,7 @@ class FlashChannelController(wiring.Component):
         self._ask(m, table, arbiter, record, bus.start)
         m.d.sync += [table.look_up.eq(0), begins.eq(table.look_up)]
         with m.If(arbiter.serve & arbiter.valid):
-            m.d.sync += table.look_up.eq(1)
-            m.d.sync += [kind.eq(arbiter.kind), table.index.eq(arbiter.index)]
+            m.d.sync += [table.look_up.eq(1), kind.eq(arbiter.kind), table.index.eq(arbiter.index)]
         return begins
 
     def _ask(self, m, table, arbiter, record, begins):
