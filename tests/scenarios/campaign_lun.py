@@ -69,7 +69,8 @@ class LunPlan:
         """A sequence that only a reset ends."""
         rows = self._rows_to_program(1)
         if rows and self._rng.random() < 0.6:
-            yield self._program_of(Op.PROGRAM_CACHE, rows[0])[0]
+            statuses = _statuses(not self._will_do(rows[0]), False, is_cached=True)
+            yield self._program_of(Op.PROGRAM_CACHE, rows[0], statuses)[0]
             self._pages.cut_off(rows[0])
         else:
             row = self._row()
