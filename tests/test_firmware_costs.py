@@ -146,7 +146,7 @@ HEADERS = {
     "version": (0, 2),
     "length": (0, 4095),
     "crc": (0, 1 << 31),
-    "mode": (0, 1, 2),
+    "mode": (0, 1, 2, 3),
     "id_bytes": (0, 4, 8, 16),
     "target_count": (0, 1, 5, 1 << 31),
     "body_bytes": (0, 99, 100, 101),
@@ -163,7 +163,7 @@ def test_headers_are_judged_as_by_the_model(field):
         judge_block(program, block_of(*lists, **{"body_bytes": 100, field: value}))
 
 
-@pytest.mark.parametrize("mode", [0, 1])
+@pytest.mark.parametrize("mode", [0, 1, 2])
 @pytest.mark.parametrize("body_bytes", [159, 160, 199, 200])
 def test_a_body_must_hold_its_targets(mode, body_bytes):
     """Ten of them, of 16 bytes each and a key where positions are drawn."""
