@@ -1,6 +1,6 @@
 """A flash-channel controller between free inputs that keep the rules, and a claim about it."""
 
-from amaranth.hdl import Cat, ClockDomain, ClockSignal, Module, Mux, Signal
+from amaranth.hdl import Cat, ClockDomain, ClockSignal, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
@@ -17,10 +17,11 @@ class ChannelCheck(wiring.Component):
     """The controller as it is, with everything around it free as far as its contract leaves it.
 
     Commands are any, in any order, in any clock; a command stays on its stream until it is taken.
-    Their operations are a plain read, or unknown. The dies (:class:`DiePins`) are busy for any time
-    up to ``longest_busy`` clocks and give any bytes. Completions are taken, and landing slots are
-    given back, in any clock. ``claim`` is called with the module and this object and adds what must
-    hold; it reads ``controller``, ``dies``, ``clocks`` and the parameters.
+    Their operations are any of ``operations``, or unknown. The dies (:class:`DiePins`) are busy for
+    any time up to ``longest_busy`` clocks and give any bytes. Completions are taken, landing slots
+    are given back, and data to a die begins to come, in any clock. ``claim`` is called with the
+    module and this object and adds what must hold; it reads ``controller``, ``dies``, ``clocks``
+    and the parameters.
 
     Parameters
     ----------
@@ -34,8 +35,11 @@ class ChannelCheck(wiring.Component):
         ``claim(m, check)``.
     longest_busy : int
         Clocks of the longest array operation.
+    operations : sequence of ChannelOperation
+        What commands ask for; those with data to the die need a part with extended times.
     longest_stall : int or None
-        Clocks for which a completion, or a landing slot, is held back at most; None: no limit.
+        Clocks for which a completion, a landing slot, or data to a die, is held back at most; None:
+        no limit.
     one_at_a_time : bool
         A command comes only after the completion of the one before.
 
@@ -43,12 +47,13 @@ class ChannelCheck(wiring.Component):
     -------
     clk : In(1)
         Clock.
-    offer, known, command : In
-        A command comes, if there is room for it; its operation is known; its other fields.
-    taken, freed, answers : In
-        Completions are taken; landing slots are given back; array operations end.
+    offer, known, choice, command : In
+        A command comes, if there is room for it; its operation is known, and which of
+        ``operations`` it is; its other fields.
+    taken, freed, answers, launched : In
+        Completions are taken; landing slots are given back; array operations end; data comes.
     dq : In(8 * phases)
-        What dies drive.
+        What dies drive, and what is to go to them.
     """
 
     def __init__(
@@ -61,6 +66,7 @@ class ChannelCheck(wiring.Component):
         ways=1,
         phases=2,
         slots=1,
+        operations=(ChannelOperation.READ,),
         longest_busy=4,
         longest_stall=None,
         one_at_a_time=False,
@@ -72,6 +78,7 @@ class ChannelCheck(wiring.Component):
         self._slots = slots
         self._claim = claim
         self._longest_stall = longest_stall
+        self._operations = operations
         self._one_at_a_time = one_at_a_time
         self.dies = [
             DiePins(part, period_ps=period_ps, phases=phases, longest_busy=longest_busy)
@@ -82,10 +89,12 @@ class ChannelCheck(wiring.Component):
                 "clk": In(1),
                 "offer": In(1),
                 "known": In(1),
+                "choice": In(range(max(2, len(operations)))),
                 "command": In(ChannelCommand),
                 "taken": In(1),
                 "freed": In(slots),
                 "answers": In(ways),
+                "launched": In(1),
                 "dq": In(8 * phases),
             }
         )
@@ -107,6 +116,8 @@ class ChannelCheck(wiring.Component):
         m.d.comb += completions.ready.eq(self.taken | late)
         self._offer(m, controller.commands)
         self._land(m)
+        if self.part.extended is not None:
+            self._launch(m)
         self._connect_dies(m, controller.phy)
         self._claim(m, self)
         return m
@@ -122,10 +133,30 @@ class ChannelCheck(wiring.Component):
                 m.d.sync += may_offer.eq(0)
         with m.If(~valid | commands.ready):
             m.d.sync += [valid.eq(self.offer & may_offer), command.eq(self.command)]
-            m.d.sync += command.operation.eq(
-                Mux(self.known, ChannelOperation.READ, UNKNOWN_OPERATION)
-            )
+            m.d.sync += command.operation.eq(UNKNOWN_OPERATION)
+            with m.If(self.known):
+                m.d.sync += command.operation.eq(self._operation(m))
         m.d.comb += [commands.valid.eq(valid), commands.payload.eq(command)]
+
+    def _operation(self, m):
+        operation = Signal(ChannelOperation, init=self._operations[0])
+        with m.Switch(self.choice):
+            for number, code in enumerate(self._operations[1:], start=1):
+                with m.Case(number):
+                    m.d.comb += operation.eq(code)
+        return operation
+
+    def _launch(self, m):
+        """Data waits for its first word, and then comes as fast as it is taken."""
+        controller = self.controller
+        waits, comes = Signal(), Signal()
+        late = self._late(m, waits & ~comes, "launch")
+        m.d.comb += comes.eq(waits & (self.launched | late))
+        m.d.comb += controller.launch.payload.eq(self.dq)
+        with m.If(controller.launch_start):
+            m.d.sync += [waits.eq(1), controller.launch.valid.eq(0)]
+        with m.Elif(comes):
+            m.d.sync += [waits.eq(0), controller.launch.valid.eq(1)]
 
     def _land(self, m):
         """A slot is free until it is taken, and then until it is given back."""

@@ -5,15 +5,18 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.contract.nand_part import cycles
-from rtl.contract.onfi import Opcode
+from rtl.contract.operations import OPERATIONS
 
-__all__ = ["DiePins"]
+__all__ = ["CONFIRMS", "DiePins"]
+
+CONFIRMS = sorted({steps.confirm for steps in OPERATIONS.values() if steps.confirm is not None})
+"""Command cycles that make a die busy."""
 
 
 class DiePins(wiring.Component):
-    """Answers 30h on R/B# and RE# on DQS, at the times that :class:`NandDie` has.
+    """Answers :data:`CONFIRMS` on R/B# and RE# on DQS, at the times that :class:`NandDie` has.
 
-    The array time is free: a read ends in the clock in which ``answer`` is high, and after
+    The array time is free: an operation ends in the clock in which ``answer`` is high, and after
     ``longest_busy`` clocks at the latest. What DQ carries is the business of whoever instantiates
     this: a model checker leaves it free.
 
@@ -35,7 +38,7 @@ class DiePins(wiring.Component):
     answer : In(1)
         The kernel: the array operation is done.
     confirmed : Out(1)
-        The edge that ends this clock latches a 30h.
+        The edge that ends this clock latches one of :data:`CONFIRMS`.
     rb_n, dqs_i, oe : Out
         The way's answers.
 
@@ -76,14 +79,12 @@ class DiePins(wiring.Component):
         return m
 
     def _keep_ready(self, m):
-        """R/B# falls tWB after 30h and rises with the answer."""
+        """R/B# falls tWB after a confirm cycle and rises with the answer."""
         was_low = Signal()
         until_busy = Signal(range(self._t_wb))
         age = Signal(range(self._longest_busy + 1))
         m.d.sync += was_low.eq(~self.we_n & ~self.ce_n)
-        m.d.comb += self.confirmed.eq(
-            was_low & self.we_n & self.cle & (self.dq_o == Opcode.READ_CONFIRM)
-        )
+        m.d.comb += self.confirmed.eq(was_low & self.we_n & self.cle & self.dq_o.matches(*CONFIRMS))
         with m.If(self.confirmed):
             m.d.sync += until_busy.eq(self._t_wb - 1)
         with m.Elif(until_busy != 0):

@@ -7,18 +7,22 @@ from amaranth.lib import data
 from amaranth.lib.wiring import Component
 
 from rtl.axi4 import Axi4Read
-from rtl.contract.nand_part import NandPart
+from rtl.contract.channel import ChannelOperation
+from rtl.contract.nand_part import ExtendedTimes, NandPart
 from rtl.formal import claims
 from rtl.formal.channel import ChannelCheck
 from rtl.formal.free import FreeCheck
 from rtl.formal.monitors import claim_stable
 from rtl.formal.queues import MailboxCheck, QueueCheck
+from rtl.formal.slots import LandingCheck, LaunchCheck
 from rtl.gather.core import LaunchControl, ReadArbiter
 from rtl.gather.ids import IdRequester
 from rtl.gather.mailbox import Mailbox as GatherMailbox
 from rtl.gather.queue import Queue
 from rtl.mixer import PositionMixer
 from rtl.nand.controller import FlashChannelController
+from rtl.nand.landing import Landing
+from rtl.nand.launch import Launch
 from rtl.nand.mailbox import Mailbox as ChannelMailbox
 
 __all__ = ["PART", "PERIOD_PS", "PROPERTIES", "Property", "controller"]
@@ -53,12 +57,38 @@ PART = NandPart(
 )
 """The smallest part: times of a few clocks, so that a read ends within a bounded check."""
 
+WRITING_PART = replace(
+    PART,
+    name="formal, writing",
+    planes=2,
+    extended=ExtendedTimes(
+        t_adl_ps=2 * CLOCK,
+        t_wpre_ps=CLOCK,
+        t_wpst_ps=CLOCK,
+        t_prog_ps=CLOCK,
+        t_bers_ps=CLOCK,
+        t_cbsy_ps=CLOCK,
+        t_rcbsy_ps=CLOCK,
+        t_dbsy_ps=CLOCK,
+        t_feat_ps=CLOCK,
+        t_rst_ps=CLOCK,
+    ),
+)
+"""The same, for all operations."""
+WRITES = (
+    ChannelOperation.PROGRAM,
+    ChannelOperation.PROGRAM_CACHE,
+    ChannelOperation.PROGRAM_PLANE,
+    ChannelOperation.ERASE,
+    ChannelOperation.ERASE_PLANE,
+)
+
 QUEUE_DEPTH = 4
 WORD = data.StructLayout({"word": 2})
 
 
 LONGEST_BUSY, LONGEST_STALL = 4, 2
-READ_CLOCKS = 50
+READ_CLOCKS = 56
 """Bound of a read of ``PART`` that finds the channel idle, with a longest array time and stall."""
 
 
@@ -94,6 +124,10 @@ def _channel(claim, *, ways=1, part=PART, **arguments):
     return make
 
 
+def _writing(claim, **arguments):
+    return _channel(claim, part=WRITING_PART, operations=WRITES, **arguments)
+
+
 def _queue(design=Queue):
     return QueueCheck(design(WORD, QUEUE_DEPTH), QUEUE_DEPTH)
 
@@ -106,6 +140,24 @@ def _gather_mailbox(design=GatherMailbox):
 def _channel_mailbox(design=ChannelMailbox):
     mailbox = design(WORD, depth=QUEUE_DEPTH)
     return MailboxCheck(mailbox, mailbox.output, QUEUE_DEPTH)
+
+
+SLOT_SIZES = {"words": 3, "slots": 2, "phases": 1}
+"""The least that reaches into a second word of the memory, of :data:`SLOT_WORD_BITS`."""
+SLOT_WORD_BITS = 16
+
+
+def _slots(check, design):
+    made = design(transfer_bytes=SLOT_SIZES["words"], slots=2, phases=1, memory_bits=SLOT_WORD_BITS)
+    return check(made, **SLOT_SIZES)
+
+
+def _landing(design=Landing):
+    return _slots(LandingCheck, design)
+
+
+def _launch(design=Launch):
+    return _slots(LaunchCheck, design)
 
 
 def _stable(name, component, output, depth=3):
@@ -199,6 +251,20 @@ PROPERTIES = (
         _channel_mailbox,
         is_quick=True,
     ),
+    Property(
+        "landing",
+        "data lands in its slot, each word once and in order; a slot is free until it is taken",
+        "bmc",
+        16,
+        _landing,
+    ),
+    Property(
+        "launch",
+        "data is launched from its slot, each word once and in order; a word on offer is stable",
+        "bmc",
+        16,
+        _launch,
+    ),
     _stable("axi-request", lambda: ReadArbiter(Axi4Read(64, 512, 2), 3), lambda made: made.axi.ar),
     _stable("id-request", IdRequester, lambda made: made.requests),
     _stable("launch-done", LaunchControl, lambda made: made.done),
@@ -252,5 +318,12 @@ PROPERTIES = (
             longest_stall=LONGEST_STALL,
             one_at_a_time=True,
         ),
+    ),
+    Property(
+        "writing-chip-enable",
+        "at most one CE# is low, with programs and erases",
+        "prove",
+        8,
+        _writing(claims.one_chip_enable, ways=2),
     ),
 )

@@ -27,6 +27,8 @@ class Landing(wiring.Component):
         Transfers that fit.
     phases : int
         Bytes of a stream word.
+    memory_bits : int
+        Width of a memory word, a multiple of that of a stream word.
     emitted : bool
         As in ``rtl.sim_memory.SimMemory``.
 
@@ -43,10 +45,13 @@ class Landing(wiring.Component):
         No toggle of ``free`` is unseen.
     """
 
-    def __init__(self, *, transfer_bytes, slots, phases=2, emitted=False):
+    def __init__(self, *, transfer_bytes, slots, phases=2, memory_bits=SLOT_BITS, emitted=False):
         self._slots = slots
         self._word_bits = 8 * phases
-        self.storage, self.slot_words = slot_memory(transfer_bytes, slots, emitted=emitted)
+        self._memory_bits = memory_bits
+        self.storage, self.slot_words = slot_memory(
+            transfer_bytes, slots, memory_bits=memory_bits, emitted=emitted
+        )
         super().__init__(
             {
                 "data": In(stream.Signature(data_word(phases, slots), always_ready=True)),
@@ -66,10 +71,10 @@ class Landing(wiring.Component):
         with m.If(freed.any() | self.take.any()):
             m.d.sync += [seen.eq(self.free), self.ready.eq((self.ready | freed) & ~self.take)]
 
-        lanes = SLOT_BITS // self._word_bits
+        lanes = self._memory_bits // self._word_bits
         lane = Signal(range(lanes))
         index = Signal(range(max(2, self.slot_words)))
-        held = Signal(SLOT_BITS - self._word_bits)
+        held = Signal(self._memory_bits - self._word_bits)
         is_last = self.data.payload.last
         filled = Cat(held, self.data.payload.word)
         with m.If(self.data.valid):

@@ -27,6 +27,8 @@ class Launch(wiring.Component):
         Transfers that fit.
     phases : int
         Bytes of a stream word.
+    memory_bits : int
+        Width of a memory word, a multiple of that of a stream word.
     emitted : bool
         As in ``rtl.sim_memory.SimMemory``.
 
@@ -38,9 +40,12 @@ class Launch(wiring.Component):
     data : Out(stream.Signature(8 * phases))
     """
 
-    def __init__(self, *, transfer_bytes, slots, phases=2, emitted=False):
+    def __init__(self, *, transfer_bytes, slots, phases=2, memory_bits=SLOT_BITS, emitted=False):
         self._word_bits = 8 * phases
-        self.storage, self.slot_words = slot_memory(transfer_bytes, slots, emitted=emitted)
+        self._memory_bits = memory_bits
+        self.storage, self.slot_words = slot_memory(
+            transfer_bytes, slots, memory_bits=memory_bits, emitted=emitted
+        )
         super().__init__(
             {
                 "start": In(1),
@@ -52,9 +57,9 @@ class Launch(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.memory = storage = self.storage
-        lanes = SLOT_BITS // self._word_bits
+        lanes = self._memory_bits // self._word_bits
         lane = Signal(range(lanes))
-        held = Signal(SLOT_BITS)
+        held = Signal(self._memory_bits)
         address = Signal.like(storage.read_address)
         # Words of the slot that are not fetched yet, and whether one is fetched and not yet held.
         left = Signal(range(self.slot_words + 1))

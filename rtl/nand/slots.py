@@ -10,7 +10,7 @@ SLOT_BITS = 1024
 """Width of a memory word: few, wide words move fast between simulator and kernel."""
 
 
-def slot_memory(transfer_bytes, slots, *, emitted):
+def slot_memory(transfer_bytes, slots, *, memory_bits, emitted):
     """A memory for ``slots`` transfers, and the words that each of them has.
 
     Parameters
@@ -19,6 +19,8 @@ def slot_memory(transfer_bytes, slots, *, emitted):
         Longest transfer.
     slots : int
         Transfers that fit.
+    memory_bits : int
+        Width of a memory word.
     emitted : bool
         As in :class:`SimMemory`.
 
@@ -33,5 +35,5 @@ def slot_memory(transfer_bytes, slots, *, emitted):
         raise TypeError(f"Transfer must be a positive integer of bytes, not {transfer_bytes!r}")
     if not isinstance(slots, int) or not 1 <= slots <= 256:
         raise ValueError(f"Slots must be an integer from 1 to 256, not {slots!r}")
-    words = -(-8 * transfer_bytes // SLOT_BITS)
-    return SimMemory(depth=max(2, slots * words), width=SLOT_BITS, emitted=emitted), words
+    words = -(-8 * transfer_bytes // memory_bits)
+    return SimMemory(depth=max(2, slots * words), width=memory_bits, emitted=emitted), words

@@ -18,6 +18,8 @@ import rtl.gather.ids
 import rtl.gather.mailbox
 import rtl.gather.queue
 import rtl.mixer
+import rtl.nand.landing
+import rtl.nand.launch
 import rtl.nand.mailbox
 from rtl.axi4 import Axi4Read
 from rtl.formal.properties import CLOCK, DISTANCES, controller
@@ -121,6 +123,8 @@ def never_completes(m, inner, ours):
 
 
 queue = partial(rewritten, rtl.gather.queue, "Queue")
+landing = partial(rewritten, rtl.nand.landing, "Landing")
+launch = partial(rewritten, rtl.nand.launch, "Launch")
 
 
 def impatient_arbiter():
@@ -159,6 +163,21 @@ MUTANTS = {
             ("m.d.sync += seen.eq(self.toggle)", "m.d.sync += seen.eq(self.toggle & seen)"),
         ),
     },
+    "landing": {
+        "a short end lies askew": landing(
+            ("storage.write_data.eq(filled[unused:])", "storage.write_data.eq(filled)")
+        ),
+        "goes on where it was": landing(("[lane.eq(0), index.eq(0)]", "[lane.eq(0)]")),
+        "lets a slot be taken twice": landing(
+            ("(self.ready | freed) & ~self.take", "self.ready | freed")
+        ),
+    },
+    "launch": {
+        "does not wait at the end of a memory word": launch(
+            ("self.data.valid & self.data.ready & (lane", "self.data.valid & (lane")
+        ),
+        "sends a memory word twice": launch(("address.eq(address + 1)", "address.eq(address)")),
+    },
     "axi-request-stable": {"does not wait": impatient_arbiter},
     "id-request-stable": {
         "does not wait": rewritten(
@@ -184,5 +203,6 @@ MUTANTS = {
         "lost": meddled(completion_is_lost),
         "repeated": meddled(completion_repeats),
     },
+    "writing-chip-enable": {"all fall at first": meddled(all_chips_at_first)},
 }
 """By property: what is wrong, and who makes such a design."""
