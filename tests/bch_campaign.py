@@ -39,8 +39,9 @@ BYTES_BEHIND = BchCode(m=10, t=4, chunk_bytes=92)
 BEYOND = 5
 MOST_CODEWORDS = 9
 """Of a transfer."""
-BY_GALOIS = 60
-"""Codewords a round, at most: it takes its time."""
+BY_GALOIS = 12
+GALOIS_ROUNDS = 2
+"""Codewords of a round at most, and rounds of a case: it takes its time."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def campaign(name, folder, *, rounds=None, with_galois=True):
             "what was sent": np.array_equal(decoded[within], good[within]) and ok[within].all(),
             "bchlib": same(decoded, counts, *by_bchlib(code, received)),
         }
-        if with_galois:
+        if with_galois and number < GALOIS_ROUNDS:
             checks["galois"] = same_as_galois(code, received, within, decoded, counts)
         wrong = [what for what, holds in checks.items() if not holds]
         differences += [f"{name}, round {number}: must be as {what}" for what in wrong]
