@@ -11,13 +11,14 @@ from firmware_model.cost_table import load_costs
 from rtl.bch.decoder import BchDecoder
 from rtl.contract.bch import BchCode
 
-__all__ = ["COUNTS", "FORMULAS", "bus_clocks", "ecc_clocks"]
+__all__ = ["COUNTS", "FORMULAS", "bus_bytes", "bus_clocks", "ecc_clocks"]
 
 FLASH_PERIOD_PS = 10_000
 CORE_PERIOD_PS = 1_000
 DRAM_WORD_BYTES = 64
-DDR_BYTES = 2
 STATUS_BYTES = 2
+DECISION = 3
+"""Clocks from a LUN's turn on the bus being due to the first clock of its operation."""
 
 COSTS = load_costs()
 LOADS = {name: cost.loads for name, cost in COSTS.routines.items()}
@@ -55,15 +56,14 @@ def bus_clocks(c, data_bytes=0):
         for key, value in c.items()
         if key.startswith("ssd.nand.")
     }
-    # RE# toggles twice in tRC, a byte at each edge; the PHY has 1, 2 or 4 of them a clock.
-    edges = max(n for n in (1, 2, 4) if n * c["ssd.nand.t_rc"] <= 2 * FLASH_PERIOD_PS)
+    edges = bus_bytes(c)
     low = max(t["t_wp"], t["t_cals"])
     high = max(t["t_wh"], t["t_cah"], t["t_wc"] - low)
     last_high = max(high, t["t_ch"])
     select = max(1, t["t_cs"] - low)
     seven = 6 * (low + high) + low
     four = 3 * (low + high) + low
-    status = select + four + max(t["t_whr"], last_high + 1) + t["t_rpre"]
+    status = DECISION + select + four + max(t["t_whr"], last_high + 1) + t["t_rpre"]
     status += -(-STATUS_BYTES // edges) - 1
     busy_until = t["t_wb"] + t["t_r"]
     poll = t["poll_first"]
@@ -72,7 +72,7 @@ def bus_clocks(c, data_bytes=0):
     hold = max(t["t_rpst"], t["t_ch"], t["t_dqsre"])
     since_select = select + seven
     return {
-        "flash.queue": select,
+        "flash.queue": DECISION + select,
         "flash.command": seven + t["t_wb"],
         "flash.sense": t["t_r"],
         "flash.poll": poll + status + t["t_dqsre"] - busy_until,
@@ -89,9 +89,14 @@ def bus_clocks(c, data_bytes=0):
     }
 
 
-def ecc_clocks():
+def bus_bytes(c):
+    """Bytes a clock: RE# toggles twice in tRC, with one at each edge, and the PHY makes 1, 2 or 4."""
+    return max(n for n in (1, 2, 4) if n * c["ssd.nand.t_rc"] <= 2 * FLASH_PERIOD_PS)
+
+
+def ecc_clocks(clock_bytes=2):
     """Clocks from a transfer's last word on the bus to the same word corrected."""
-    return BchDecoder(BchCode(m=12, t=14, chunk_bytes=256), DDR_BYTES).latency
+    return BchDecoder(BchCode(m=12, t=14, chunk_bytes=256), clock_bytes).latency
 
 
 def _bus(c, segment):
@@ -137,7 +142,7 @@ FORMULAS = {
     "flash.poll": _bus,
     "flash.bus-wait": _bus,
     "flash.transfer": _bus,
-    "flash.ecc": lambda c, segment: ecc_clocks() * FLASH_PERIOD_PS,
+    "flash.ecc": lambda c, segment: ecc_clocks(bus_bytes(c)) * FLASH_PERIOD_PS,
     "gather.stage": _staging,
     "gather.first-word": _gather,
     "dma.setup": _sum("ssd.dma.setup"),
