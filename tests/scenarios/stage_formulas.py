@@ -90,7 +90,7 @@ def bus_clocks(c, data_bytes=0):
 
 
 def bus_bytes(c):
-    """Bytes a clock: RE# toggles twice in tRC, with one at each edge, and the PHY makes 1, 2 or 4."""
+    """Bytes a clock: RE# toggles twice in tRC, a byte at each edge, and the PHY has 1, 2 or 4."""
     return max(n for n in (1, 2, 4) if n * c["ssd.nand.t_rc"] <= 2 * FLASH_PERIOD_PS)
 
 
