@@ -27,6 +27,7 @@ ELSEWHERE = {
     "channel.failed": "test_rtl_nand_controller_operations:test_status_decides_the_end",
     "channel.timeouts": "test_rtl_nand_controller_order:"
     "test_a_lun_that_hangs_is_given_up_until_a_reset",
+    "channel.suspends": "test_rtl_nand_controller_suspend:test_a_read_does_not_wait",
     "gather.bad_descriptors": "test_rtl_gather:test_refused_descriptor_does_not_stop_the_next",
     # Every page can be corrected at once.
     "firmware.read_retries": "test_laws_retry:test_a_page_is_read_right_at_the_second_level",
