@@ -20,11 +20,48 @@ def programming():
     return made
 
 
+def has_erased():
+    """LUN 0 of way 1 has erased block 0, and nobody has said so."""
+    made = scene(SUSPENDING)
+    made.erase(1, 0, 0)
+    return made
+
+
+def has_programmed():
+    """LUN 0 of way 1 has programmed page 2, and nobody has said so."""
+    made = erased(SUSPENDING)
+    made.program(1, 0, 2)
+    return made
+
+
 def held():
     """LUN 0 of way 1 holds the erase of block 0, and has said so."""
     made = erasing()
     made.suspend(1, 0, 0, SUSPEND.erase_suspend)
     return made
+
+
+def suspended(made, lun=0):
+    """Suspends the erase of block 0."""
+    made.bus.suspend(1, lun, 0, SUSPEND.erase_suspend)
+    return made
+
+
+def program_suspended(made):
+    """Suspends the program of page 2."""
+    made.bus.suspend(1, 0, 2, SUSPEND.program_suspend)
+    return made
+
+
+def resume(made):
+    """Resumes the erase of block 0; returns the edge of its last cycle."""
+    return made.bus.suspend(1, 0, 0, SUSPEND.erase_resume)
+
+
+def resumed(made):
+    """Resumes the erase of block 0; it is over, and the LUN has said so."""
+    made.wait(resume(made), 1, 0)
+    made.bus.status_enhanced(1, 0, 0)
 
 
 @case(BusRule.OPCODE)
@@ -49,7 +86,7 @@ def resume_of_a_lun_that_reads(broken):
     made.begin(confirm)
     if not broken:
         made.wait(confirm, 1, 0)
-    made.bus.suspend(1, 0, 0, SUSPEND.erase_resume)
+    resume(made)
     return made
 
 
@@ -61,16 +98,14 @@ def suspend_within_twb(broken):
     # A clock with CE# high, then tCS.
     begin = confirm + made.bus.limit("wb") - made.bus.limit("cs") - 1
     made.bus.until(begin - broken)
-    made.bus.suspend(1, 0, 0, SUSPEND.erase_suspend)
-    return made
+    return suspended(made)
 
 
 @case(BusRule.TARGET_IDLE)
 def identifier_of_a_way_that_holds_an_erase(broken):
     made = held()
     if not broken:
-        made.wait(made.bus.suspend(1, 0, 0, SUSPEND.erase_resume), 1, 0)
-        made.bus.status_enhanced(1, 0, 0)
+        resumed(made)
     made.bus.ask(1, Opcode.READ_ID)
     return made
 
@@ -79,8 +114,7 @@ def identifier_of_a_way_that_holds_an_erase(broken):
 def cached_read_after_a_resume(broken):
     made = held()
     made.read(1, 0, 4)
-    made.wait(made.bus.suspend(1, 0, 0, SUSPEND.erase_resume), 1, 0)
-    made.bus.status_enhanced(1, 0, 0)
+    resumed(made)
     if not broken:
         made.read(1, 0, 4)
     made.alone(1, 0, Opcode.READ_CACHE)
@@ -104,29 +138,24 @@ def array_at_work_behind_a_suspend_alone(broken):
 def suspend_of_a_read(broken):
     made = scene(SUSPENDING)
     made.begin(made.bus.sense(1, 0, 0) if broken else made.bus.erase(1, 0, 0))
-    made.bus.suspend(1, 0, 0, SUSPEND.erase_suspend)
-    return made
+    return suspended(made)
 
 
 @case(BusRule.SUSPEND_ORDER)
 def suspend_of_a_read_after_an_erase(broken):
     """Nobody has said that the erase is over, but a read has begun."""
-    made = scene(SUSPENDING)
-    made.wait(made.bus.erase(1, 0, 0), 1, 0)
+    made = has_erased()
     if broken:
         made.begin(made.bus.sense(1, 0, 4))
-    made.bus.suspend(1, 0, 0, SUSPEND.erase_suspend)
-    return made
+    return suspended(made)
 
 
 @case(BusRule.SUSPEND_ORDER)
 def suspend_of_a_read_after_a_program(broken):
-    made = erased(SUSPENDING)
-    made.wait(made.bus.program(1, 0, 2), 1, 0)
+    made = has_programmed()
     if broken:
         made.begin(made.bus.sense(1, 0, 4))
-    made.bus.suspend(1, 0, 2, SUSPEND.program_suspend)
-    return made
+    return program_suspended(made)
 
 
 @case(BusRule.SUSPEND_ORDER)
@@ -148,28 +177,22 @@ def suspend_of_another_kind(broken):
 
 @case(BusRule.SUSPEND_ORDER)
 def suspend_of_another_lun(broken):
-    made = erasing()
-    made.bus.suspend(1, 1 if broken else 0, 0, SUSPEND.erase_suspend)
-    return made
+    return suspended(erasing(), lun=1 if broken else 0)
 
 
 @case(BusRule.SUSPEND_ORDER)
 def suspend_of_what_is_over(broken):
     """It may be over, but nobody has said so."""
-    made = scene(SUSPENDING)
-    made.wait(made.bus.erase(1, 0, 0), 1, 0)
+    made = has_erased()
     made.bus.status_enhanced(1, 0 if broken else 1, 0)
-    made.bus.suspend(1, 0, 0, SUSPEND.erase_suspend)
-    return made
+    return suspended(made)
 
 
 @case(BusRule.SUSPEND_ORDER)
 def suspend_of_a_program_that_is_over(broken):
-    made = erased(SUSPENDING)
-    made.wait(made.bus.program(1, 0, 2), 1, 0)
+    made = has_programmed()
     made.bus.status_enhanced(1, 0 if broken else 1, 0)
-    made.bus.suspend(1, 0, 2, SUSPEND.program_suspend)
-    return made
+    return program_suspended(made)
 
 
 @case(BusRule.SUSPEND_ORDER)
@@ -179,17 +202,15 @@ def suspend_after_a_reset(broken):
     made.begin(confirm)
     way = 1 if broken else 0
     made.wait(made.bus.reset(way), way)
-    made.bus.suspend(1, 0, 0, SUSPEND.erase_suspend)
-    return made
+    return suspended(made)
 
 
 @case(BusRule.SUSPEND_ORDER)
 def suspend_of_what_is_held(broken):
     made = held()
     if not broken:
-        made.begin(made.bus.suspend(1, 0, 0, SUSPEND.erase_resume))
-    made.bus.suspend(1, 0, 0, SUSPEND.erase_suspend)
-    return made
+        made.begin(resume(made))
+    return suspended(made)
 
 
 @case(BusRule.SUSPEND_ORDER)
@@ -197,7 +218,7 @@ def resume_before_the_lun_said_that_it_holds(broken):
     made = erasing()
     made.wait(made.bus.suspend(1, 0, 0, SUSPEND.erase_suspend), 1, 0)
     made.bus.status_enhanced(1, 1 if broken else 0, 0)
-    made.bus.suspend(1, 0, 0, SUSPEND.erase_resume)
+    resume(made)
     return made
 
 
@@ -261,7 +282,6 @@ def read_after_the_resume(broken):
     made = held()
     made.read(1, 0, 4)
     if not broken:
-        made.wait(made.bus.suspend(1, 0, 0, SUSPEND.erase_resume), 1, 0)
-        made.bus.status_enhanced(1, 0, 0)
+        resumed(made)
     made.read(1, 0, 0)
     return made
