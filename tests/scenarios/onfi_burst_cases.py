@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from rtl.contract.onfi import BusRule, Opcode
 from tests.scenarios.onfi_bus import PART, OnfiBus
-from tests.scenarios.onfi_scene import Scene, case, have_read, transferred
+from tests.scenarios.onfi_scene import Scene, case, have_read, then_reset, transferred
 
 
 @case(BusRule.T_RR)
@@ -37,11 +37,7 @@ def choice_to_read_enable(broken):
 
 @case(BusRule.T_RHW)
 def read_to_write(broken):
-    scene = transferred()
-    bus = scene.bus
-    bus.begin(0, rhw=10 - broken)
-    bus.command(Opcode.RESET)
-    return scene
+    return then_reset(transferred(), rhw=10 - broken)
 
 
 @case(BusRule.T_RPRE)

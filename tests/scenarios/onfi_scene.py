@@ -75,6 +75,13 @@ def transferred(part=PART, count=16, column=0, phases=2, **times):
     return scene
 
 
+def then_reset(scene, *, rhw):
+    """The same, and way 0 is reset ``rhw`` clocks after the last burst."""
+    scene.bus.begin(0, rhw=rhw)
+    scene.bus.command(Opcode.RESET)
+    return scene
+
+
 def case(rule):
     """Mark a waveform: legal, at the limit, for False, and breaking ``rule`` for True."""
 

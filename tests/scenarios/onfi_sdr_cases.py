@@ -2,20 +2,20 @@
 
 from dataclasses import replace
 
-from rtl.contract.onfi import BusRule, Opcode
-from tests.scenarios.onfi_scene import Scene, case
+from rtl.contract.onfi import BusRule
+from tests.scenarios.onfi_scene import Scene, case, then_reset
 from tests.scenarios.onfi_sdr import SDR_PART, SdrBus
 
 LONG_HOLD = {"t_rhoh_ps": 300_000, "t_rloh_ps": 200_000}
 
 
-def transferred(part=SDR_PART, count=6, dies=None, **times):
+def transferred(part=SDR_PART, count=6, column=0, dies=None, **times):
     """A scene in which LUN 0 of way 1 has read row 3, and bytes of it are transferred."""
     bus = SdrBus(part)
     confirm = bus.read(1, 0, 3, 0)
     ready = confirm + bus.limit("wb") + 20
     bus.until(ready + 10)
-    bus.transfer(1, 0, 3, 0, count, **times)
+    bus.transfer(1, 0, 3, column, count, **times)
     return Scene(bus, [(ready, 1, 0, 1)], die_part=dies)
 
 
@@ -61,11 +61,7 @@ def byte_that_the_next_one_pushes_out(broken):
 
 @case(BusRule.T_RHW)
 def read_to_write(broken):
-    scene = transferred()
-    bus = scene.bus
-    bus.begin(0, rhw=10 - broken)
-    bus.command(Opcode.RESET)
-    return scene
+    return then_reset(transferred(), rhw=10 - broken)
 
 
 @case(BusRule.BURST_LENGTH)
@@ -75,9 +71,4 @@ def odd_burst(broken):
 
 @case(BusRule.PAGE_END)
 def burst_beyond_the_page(broken):
-    bus = SdrBus()
-    confirm = bus.read(1, 0, 3, 0)
-    ready = confirm + bus.limit("wb") + 20
-    bus.until(ready + 10)
-    bus.transfer(1, 0, 3, 572 + 2 * broken, 4)
-    return Scene(bus, [(ready, 1, 0, 1)])
+    return transferred(column=572 + 2 * broken, count=4)
