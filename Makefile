@@ -52,7 +52,7 @@ bench-flash-channel: $(STAMP)  ## saturated reads against the bound of the bus, 
 	$(BIN)/csd-cosim bench flash-channel --json build/bench/flash-channel.json \
 		--plot build/bench/flash-channel.png $(ARGS)
 
-flash-campaign: $(STAMP)  ## 10,000 random operations over a flash bus on both simulators, 1,000 on Cosmos+, against a model
+flash-campaign: $(STAMP)  ## random operations over a flash bus on both simulators, against a model
 	$(BIN)/python -m tests.flash_campaign
 
 bch-campaign: $(STAMP)  ## the ECC decoder's RTL on Verilator against bchlib, galois and the reference

@@ -13,7 +13,6 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import bchlib
 import galois
 import numpy as np
 
@@ -25,6 +24,7 @@ from tests.scenarios.bch import (
     DOUBLE,
     TRIPLE,
     WIDE,
+    by_bchlib,
     codewords,
     decodable_share,
     flip,
@@ -145,19 +145,6 @@ def cut(words, seed):
         raw, words = words[:count].tobytes(), words[count:]
         raws.append(raw + b"\x77" * (len(raw) % 2))
     return raws
-
-
-def by_bchlib(code, words):
-    """Corrected words, and corrected bits (-1 where it gives up)."""
-    library = bchlib.BCH(code.t, m=code.m)
-    counts, corrected = [], []
-    for word in words:
-        chunk, parity = bytearray(word[: code.chunk_bytes]), bytearray(word[code.chunk_bytes :])
-        counts.append(library.decode(chunk, parity))
-        if counts[-1] >= 0:
-            library.correct(chunk, parity)
-        corrected.append([*chunk, *parity])
-    return np.array(corrected, dtype=np.uint8), np.array(counts)
 
 
 def same(decoded, counts, words, library_counts):

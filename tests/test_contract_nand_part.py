@@ -7,6 +7,7 @@ import pytest
 from rtl.contract.nand_array import Poll, SuspendOpcodes
 from rtl.contract.nand_part import ExtendedTimes, NandPart, SdrReadTimes, cycles
 from rtl.contract.onfi import Opcode, StatusBit, plane, row_address, row_bits, split_row
+from tests.scenarios.onfi_bus import NO_STROBE
 
 PART = NandPart(
     name="made up",
@@ -69,7 +70,6 @@ SDR_TIMES = {
     "t_rloh_ps": 5_000,
 }
 SDR = SdrReadTimes(**SDR_TIMES)
-NO_STROBE = {"t_rpre_ps": None, "t_rpst_ps": None, "t_dqsre_ps": None}
 
 
 @pytest.mark.parametrize("name", SDR_TIMES)

@@ -275,10 +275,8 @@ def test_stamps_are_the_edges_of_the_words():
         ({"data_bits": 128}, "Data width must be 256, 512 or 1024 bits, not 128"),
         ({"id_bits": 1}, "ID width must be at least 2 bits, not 1"),
         ({"outstanding": 12}, "Outstanding must be a power of two from 2 up, not 12"),
-        (
-            {"max_distinct": 0},
-            "Largest fan-out without replacement must be 1 to 65535, not 0",
-        ),
+        ({"max_distinct": 0}, "Largest fan-out without replacement must be 1 to 64, not 0"),
+        ({"max_distinct": 65}, "Largest fan-out without replacement must be 1 to 64, not 65"),
         ({"max_fan_out": 0}, "Largest fan-out must be a power of two from 1 up, not 0"),
     ],
 )

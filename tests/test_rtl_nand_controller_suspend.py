@@ -10,7 +10,7 @@ from rtl.contract.channel import ArrayOperation, ChannelOperation, ChannelStatus
 from rtl.nand.controller import FlashChannelController
 from tests.controller_bench import FULL, Command
 from tests.scenarios.nand import PERIOD_PS
-from tests.scenarios.onfi_die_luns import RESUMES, SUSPENDS
+from tests.scenarios.onfi_die_luns import KINDS, RESUMES, SUSPENDS
 from tests.scenarios.onfi_operations import SUSPEND
 from tests.unit_operations_bench import OperationUnitBench
 
@@ -68,8 +68,7 @@ def test_a_read_does_not_wait(part, operation, first, whole_ps, stopping):
     bench, done = play(part, played, stopping=stopping)
     names = [name for name in kinds(bench) if name is not ArrayOperation.ERASE]
     begins = {name: edge for edge, name, *_ in bench.begins}
-    suspend = next(name for name in SUSPENDS if name.name.startswith(first.name))
-    resume = RESUMES[SUSPENDS.index(suspend)]
+    suspend, resume = KINDS[first]
     assert names[-3:] == [suspend, ArrayOperation.READ, resume]
     assert bench.counters["suspends"] == 1
     assert {found["status"] for found in done.values()} == {ChannelStatus.OK}

@@ -7,6 +7,7 @@ import pytest
 from cosim.config.nand_file import load_part
 from rtl.contract.bus_times import Interface
 from rtl.contract.channel import ChannelOperation, ChannelStatus
+from rtl.contract.interface_timing import NvDdrTiming
 from rtl.contract.onfi_modes import MODES
 from tests.controller_bench import Command
 from tests.scenarios.nand_reads import page_image
@@ -104,7 +105,8 @@ def test_what_is_written_is_read_back_and_no_rule_is_broken(timing):
     orders = commands()
     assert {done["status"] for done in bench.run(orders)} == {ChannelStatus.OK}
     assert bench.violations == []
-    assert off_the_clock(bench.pins, getattr(timing, "clock_ratio", 1)) == []
+    if isinstance(timing, NvDdrTiming):
+        assert off_the_clock(bench.pins, timing.clock_ratio) == []
     for order in orders:
         if order.operation == ChannelOperation.READ:
             page = page_image(part, order.way, order.lun, order.row)

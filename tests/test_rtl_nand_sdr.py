@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from rtl.contract.channel import ChannelOperation, ChannelStatus
-from rtl.contract.nand_part import SdrReadTimes
+from rtl.contract.nand_part import NandPart, SdrReadTimes
 from rtl.contract.onfi import BusRule
 from rtl.nand import sdr_burst, timing
 from rtl.nand.controller import FlashChannelController
@@ -21,9 +21,9 @@ from tests.controller_bench import TIMES, Command
 from tests.mutation import mutated, put_in_place
 from tests.nand_bench import CALM
 from tests.scenarios.nand_reads import page_image
+from tests.scenarios.onfi_bus import NO_STROBE
 from tests.unit_operations_bench import OperationUnitBench
 
-NO_STROBE = {"t_rpre_ps": None, "t_rpst_ps": None, "t_dqsre_ps": None}
 EXTENDED = replace(TIMES, t_wpre_ps=None, t_wpst_ps=None, t_prog_ps=400_000, t_bers_ps=400_000)
 READS = SdrReadTimes(
     t_rc_ps=80_000,
@@ -35,8 +35,13 @@ READS = SdrReadTimes(
 )
 PART = replace(CALM, name="calm SDR", t_r_ps=205_000, sdr=READS, extended=EXTENDED, **NO_STROBE)
 """All pulses are as long as the part asks for; data is captured while RE# is low."""
-SHORT = {"t_rc_ps": 20_000, "t_rp_ps": 10_000, "t_reh_ps": 10_000}
-SHORT |= {"t_rea_ps": 30_000, "t_rhoh_ps": 20_000}
+SHORT = {
+    "t_rc_ps": 20_000,
+    "t_rp_ps": 10_000,
+    "t_reh_ps": 10_000,
+    "t_rea_ps": 30_000,
+    "t_rhoh_ps": 20_000,
+}
 DATA = random.Random(1).randbytes(40)
 
 
@@ -50,35 +55,42 @@ def with_writes(part=PART, **times):
 
 @dataclass(frozen=True)
 class Slip:
-    """The part that the bus is watched for, and the one that controller and dies are for."""
+    """The rule, the part that the bus is watched for, and that of controller and dies."""
 
-    bus: object
-    channel: object
+    rule: BusRule
+    bus: NandPart
+    channel: NandPart
 
 
-SLIPS = {
-    BusRule.T_RP: Slip(
+SLIPS = (
+    Slip(
+        BusRule.T_RP,
         with_reads(t_rp_ps=80_000, t_rc_ps=120_000),
         with_reads(t_rp_ps=40_000, t_reh_ps=80_000, t_rc_ps=120_000),
     ),
-    BusRule.T_REH: Slip(
+    Slip(
+        BusRule.T_REH,
         with_reads(t_reh_ps=80_000, t_rc_ps=120_000),
         with_reads(t_rp_ps=80_000, t_reh_ps=40_000, t_rc_ps=120_000),
     ),
-    BusRule.T_RC: Slip(with_reads(t_rc_ps=160_000), with_reads(t_rc_ps=80_000)),
+    Slip(BusRule.T_RC, with_reads(t_rc_ps=160_000), with_reads(t_rc_ps=80_000)),
     # Dies that are slower than they say, and a controller that knows.
-    BusRule.T_REA: Slip(PART, with_reads(t_rea_ps=40_000)),
+    Slip(BusRule.T_REA, PART, with_reads(t_rea_ps=40_000)),
     # Dies that hold a byte for longer than they must, and a controller that takes it late.
-    BusRule.READ_WINDOW: Slip(
-        with_reads(t_rea_ps=60_000), with_reads(t_rea_ps=60_000, t_rhoh_ps=20_000)
+    Slip(
+        BusRule.READ_WINDOW,
+        with_reads(t_rea_ps=60_000),
+        with_reads(t_rea_ps=60_000, t_rhoh_ps=20_000),
     ),
     # As before, within 30 ns of the last fall of RE#.
-    (BusRule.READ_WINDOW, "short cycles"): Slip(
-        with_reads(**SHORT), with_reads(**SHORT | {"t_rloh_ps": 10_000})
+    Slip(
+        BusRule.READ_WINDOW,
+        with_reads(**SHORT),
+        with_reads(**SHORT | {"t_rloh_ps": 10_000}),
     ),
     # Dies that are quicker with data that comes in than they say.
-    BusRule.T_ADL: Slip(with_writes(t_adl_ps=400_000), with_writes(t_adl_ps=200_000)),
-}
+    Slip(BusRule.T_ADL, with_writes(t_adl_ps=400_000), with_writes(t_adl_ps=200_000)),
+)
 
 
 def commands():
@@ -117,14 +129,13 @@ def of(component, part):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rule", SLIPS, ids=str)
-def test_a_channel_with_a_slip_breaks_its_rule_alone(monkeypatch, rule):
-    slip = SLIPS[rule]
+@pytest.mark.parametrize("slip", SLIPS, ids=lambda slip: slip.rule.name)
+def test_a_channel_with_a_slip_breaks_its_rule_alone(monkeypatch, slip):
     monkeypatch.setattr(
         "rtl.nand.unit.FlashChannelController", of(FlashChannelController, slip.channel)
     )
     monkeypatch.setattr("rtl.nand.unit.NandDie", of(NandDie, slip.channel))
-    assert rules_broken(slip.bus) == {rule[0] if isinstance(rule, tuple) else rule}
+    assert rules_broken(slip.bus) == {slip.rule}
 
 
 @pytest.mark.slow

@@ -1,6 +1,5 @@
 """The command ``bench firmware``: measures, and writes what was asked for."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 from cosim.bench.firmware import read_stream, sample_lists
 from cosim.bench.firmware_text import batch_table, list_table, stream_table
 from cosim.bench.flash_channel_text import rewrite_page
-from cosim.errors import UserError
+from cosim.bench.measurement import write_report
 
 __all__ = ["run"]
 
@@ -38,13 +37,8 @@ def run(
         "mini-batch": batch_table(lists),
         "lists": list_table(lists),
     }
-    if json_path is not None:
-        lists = {**lists, "core_times": [asdict(one) for one in lists["core_times"]]}
-        report = {"stream": stream, "lists": lists}
-        try:
-            json_path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise UserError(f"{json_path}: must be writable: {error.strerror}") from None
+    core_times = [asdict(one) for one in lists["core_times"]]
+    write_report(json_path, {"stream": stream, "lists": {**lists, "core_times": core_times}})
     if docs is not None:
         rewrite_page(docs, tables)
     return "\n".join(tables.values())

@@ -1,16 +1,13 @@
 """Saturated page reads on channels of the real RTL, in simulated time, against the bus's bound."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from cosim.bench.flash_channel_case import FlashChannelCase, ssd_platform
+from cosim.bench.measurement import measure_in_simulator
 from cosim.config.build import bus_rate, page_layout
 from cosim.engines.build import build
-from cosim.engines.run import run_job
 from cosim.engines.tools import Simulator
 from cosim.errors import UserError
 from rtl.contract.bus_causes import IDLE, BusCause
@@ -130,18 +127,15 @@ def bench_flash_channel(
     for case in chosen:
         tell(case.name)
         program = build(case.design, Simulator(engine))
-        with TemporaryDirectory() as folder:
-            result = Path(folder) / "result.json"
-            job = {
-                "case": asdict(case),
-                "pages": pages,
-                "warm_up_pages": warm_up_pages,
-                "drain_ps": drain_ps,
-                "seed": seed,
-                "result": str(result),
-            }
-            run_job(program, "cosim.bench.flash_channel_job:measure", job, Path(folder))
-            measured.append(figures(case, json.loads(result.read_text())))
+        job = {
+            "case": asdict(case),
+            "pages": pages,
+            "warm_up_pages": warm_up_pages,
+            "drain_ps": drain_ps,
+            "seed": seed,
+        }
+        windows = measure_in_simulator(program, "cosim.bench.flash_channel_job:measure", job)
+        measured.append(figures(case, windows))
     return report(
         measured,
         engine=engine,

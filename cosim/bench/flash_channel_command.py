@@ -1,6 +1,5 @@
 """The command ``bench flash-channel``: measures, and writes what was asked for."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from cosim.bench.flash_channel_text import (
     rewrite_page,
 )
 from cosim.bench.flash_program import FlashProgramCase, bench_programs, program_tables
+from cosim.bench.measurement import write_report
 from cosim.config.quantities import TIME, parse_quantity
 from cosim.errors import UserError
 
@@ -55,11 +55,7 @@ def run(
         raise UserError(f"--drain {error}") from None
     report = bench_flash_channel(chosen, drain_ps=drain_ps, **options)
     report["programs"] = bench_programs(programs, **options)
-    if json_path is not None:
-        try:
-            json_path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise UserError(f"{json_path}: must be writable: {error.strerror}") from None
+    write_report(json_path, report)
     if plot is not None:
         # Slow to import, and seldom needed.
         from cosim.bench.flash_channel_plot import save_plot

@@ -1,21 +1,18 @@
 """Saturated page programs on a channel of the real RTL, in simulated time, and its bus's bound."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import Enum
 from fractions import Fraction
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-from cosim.bench.flash_channel_bound import BusBound, ProgramTerm
+from cosim.bench.flash_channel_bound import ProgramTerm
 from cosim.bench.flash_channel_case import FlashChannelCase, ssd_platform
 from cosim.bench.flash_channel_text import markdown_table
+from cosim.bench.measurement import measure_in_simulator
 from cosim.config.build import bus_rate, page_layout
 from cosim.engines.build import build
 from cosim.engines.device import device_design
-from cosim.engines.run import run_job
 from cosim.engines.tools import Simulator
 from cosim.errors import UserError
 
@@ -56,9 +53,7 @@ class FlashProgramCase:
     @property
     def bound(self) -> dict[ProgramTerm, Fraction]:
         """Terms of the shortest bus time of a page, in clocks."""
-        array = self.base.array
-        bound = BusBound(part=array.part, period_ps=array.period_ps, phases=array.phases)
-        return bound.program(self.base.length_bytes, pages_at_once=self.pages_at_once)
+        return self.base.bound.program(self.base.length_bytes, pages_at_once=self.pages_at_once)
 
 
 def program_cases(
@@ -129,18 +124,15 @@ def bench_programs(
     for case in chosen:
         tell(case.name)
         program = build(device_design(case.base.array), Simulator(engine))
-        with TemporaryDirectory() as folder:
-            result = Path(folder) / "result.json"
-            job = {
-                "case": asdict(case.base),
-                "kind": case.kind.value,
-                "pages": pages,
-                "warm_up_pages": warm_up_pages,
-                "seed": seed,
-                "result": str(result),
-            }
-            run_job(program, "cosim.bench.flash_program_job:measure", job, Path(folder))
-            measured.append(program_figures(case, **json.loads(result.read_text())))
+        job = {
+            "case": asdict(case.base),
+            "kind": case.kind.value,
+            "pages": pages,
+            "warm_up_pages": warm_up_pages,
+            "seed": seed,
+        }
+        window = measure_in_simulator(program, "cosim.bench.flash_program_job:measure", job)
+        measured.append(program_figures(case, **window))
     return measured
 
 

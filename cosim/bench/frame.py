@@ -4,20 +4,18 @@ import json
 import time
 from collections.abc import Generator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal, cast
 
 import numpy as np
 
 from cosim.bench.bench import Bench
+from cosim.bench.measurement import measure_in_simulator, write_report
 from cosim.config.build import bch_code, bus_phases, nand_part, period_ps
 from cosim.config.flash_build import channel_options
 from cosim.config.load import load_platform
 from cosim.engines.build import build
 from cosim.engines.device import FlashArray, device_design
-from cosim.engines.run import run_job
 from cosim.engines.tools import Simulator
-from cosim.errors import UserError
 from cosim.medium import IdArray
 from rtl.contract.kernel import PageRead
 
@@ -62,24 +60,19 @@ def bench_frame(
     """
     array = flash_array(platform, decoder)
     program = build(device_design(array), Simulator(engine))
-    with TemporaryDirectory() as folder:
-        result = Path(folder) / "result.json"
-        job = {
-            "platform": platform,
-            "decoder": decoder,
-            "pages": pages,
-            "serial_pages": serial_pages,
-            "result": str(result),
-        }
-        run_job(program, "cosim.bench.frame:measure", job, Path(folder))
-        report = {
-            "engine": engine,
-            "platform": platform,
-            "decoder": "absent" if array.code is None else "present",
-            **json.loads(result.read_text()),
-        }
-    if json_path is not None:
-        _write(json_path, report)
+    job = {
+        "platform": platform,
+        "decoder": decoder,
+        "pages": pages,
+        "serial_pages": serial_pages,
+    }
+    report = {
+        "engine": engine,
+        "platform": platform,
+        "decoder": "absent" if array.code is None else "present",
+        **measure_in_simulator(program, "cosim.bench.frame:measure", job),
+    }
+    write_report(json_path, report)
     return report
 
 
@@ -101,16 +94,8 @@ def bench_decoders(
     report: dict[str, Any] = {"engine": engine, "cycles_per_cpu_s": best}
     for name, without in best["absent"].items():
         report[f"{name}_ratio"] = round(best["present"][name] / without, 3)
-    if json_path is not None:
-        _write(json_path, report)
+    write_report(json_path, report)
     return report
-
-
-def _write(path: Path, report: dict[str, Any]) -> None:
-    try:
-        path.write_text(json.dumps(report, indent=2, sort_keys=True) + "\n")
-    except OSError as error:
-        raise UserError(f"{path}: must be writable: {error.strerror}") from None
 
 
 async def measure(dut: Any, job: dict[str, Any]) -> None:

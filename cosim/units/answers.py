@@ -4,13 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 from cosim.lockstep import LockStep
+from cosim.units.fields import FieldReader
 from rtl.contract.channel import ArrayDone
 from rtl.contract.codec import pack
 
 __all__ = ["Answers"]
 
-ARRAY_DONE_BITS = 16
-TOGGLE = 1 << 8
+_DONE = FieldReader(ArrayDone)
 
 
 class Answers:
@@ -55,14 +55,14 @@ class Answers:
         def write() -> None:
             if before is not None:
                 before()
-            shift, period = ARRAY_DONE_BITS * place, int(self._env.now) // self._period_ps
-            old = self._mailbox.value >> shift & (1 << ARRAY_DONE_BITS) - 1
+            shift, period = _DONE.bits * place, int(self._env.now) // self._period_ps
+            old = self._mailbox.value >> shift & (1 << _DONE.bits) - 1
             is_first = self._periods.get(place) != period
             self._periods[place] = period
             word = pack(
                 ArrayDone,
                 number=number,
-                toggle=bool(old & TOGGLE) != is_first,
+                toggle=_DONE.get(old, "toggle") != is_first,
                 is_cached=is_cached,
                 fail=fail,
                 failc=failc,

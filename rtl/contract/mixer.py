@@ -13,6 +13,7 @@ __all__ = [
     "GOLDEN",
     "MULTIPLIERS",
     "SHIFTS",
+    "advance",
     "draw",
     "list_key",
     "list_keys",
@@ -79,9 +80,16 @@ def _word(name, value):
     return value
 
 
+def advance(key, draws):
+    """The key that goes on after so many draws; ``key`` is an integer or an array of them."""
+    if isinstance(key, np.ndarray):
+        return key.astype(np.uint32) + np.uint32(GOLDEN * draws & MASK)
+    return key + GOLDEN * draws & MASK
+
+
 def draw(key, index):
-    """32 random bits number ``index`` of a list with this key."""
-    return mix(key + GOLDEN * (index + 1) & MASK)
+    """32 random bits number ``index`` of a list with this key, or of each list of an array."""
+    return mix(advance(key, index + 1))
 
 
 def positions(key, degree, fan_out):

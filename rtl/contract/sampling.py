@@ -23,7 +23,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from rtl.contract.mixer import GOLDEN, draw, mix, position_table, positions
+from rtl.contract.mixer import advance, draw, position_table, positions
 
 __all__ = [
     "Sampling",
@@ -35,8 +35,6 @@ __all__ = [
     "taken_table",
     "walk_key",
 ]
-
-MASK = 0xFFFF_FFFF
 
 
 class Sampling(StrEnum):
@@ -56,9 +54,7 @@ def taken(sampling, degree, fan_out):
 
 def walk_key(key, step):
     """Key of step ``step`` (from 0) of the walks with ``key``, an integer or an array."""
-    if isinstance(key, np.ndarray):
-        return key.astype(np.uint32) + np.uint32(GOLDEN * step & MASK)
-    return key + GOLDEN * step & MASK
+    return advance(key, step)
 
 
 def taken_positions(sampling, key, degree, fan_out):
@@ -118,7 +114,7 @@ def _floyd(keys, degrees, fan_out):
     chosen, each, repeats = table[~whole], compared[~whole], repeated[~whole]
     for number in range(fan_out):
         last = (long - fan_out + number).astype(np.uint64)
-        words = mix(keys + np.uint32(GOLDEN * (number + 1) & MASK)).astype(np.uint64)
+        words = draw(keys, number).astype(np.uint64)
         drawn = (words * (last + np.uint64(1)) >> np.uint64(32)).astype(np.uint32)
         equal = chosen[:, :number] == drawn[:, None]
         again = equal.any(axis=1)

@@ -142,14 +142,16 @@ def _channel_mailbox(design=ChannelMailbox):
     return MailboxCheck(mailbox, mailbox.output, QUEUE_DEPTH)
 
 
-SLOT_SIZES = {"words": 3, "slots": 2, "phases": 1}
+SLOT_WORDS = 3
 """The least that reaches into a second word of the memory, of :data:`SLOT_WORD_BITS`."""
+SLOT_SIZES = {"slots": 2, "phases": 1}
 SLOT_WORD_BITS = 16
 
 
 def _slots(check, design):
-    made = design(transfer_bytes=SLOT_SIZES["words"], slots=2, phases=1, memory_bits=SLOT_WORD_BITS)
-    return check(made, **SLOT_SIZES)
+    transfer_bytes = SLOT_WORDS * SLOT_SIZES["phases"]
+    made = design(transfer_bytes=transfer_bytes, memory_bits=SLOT_WORD_BITS, **SLOT_SIZES)
+    return check(made, words=SLOT_WORDS, **SLOT_SIZES)
 
 
 def _landing(design=Landing):

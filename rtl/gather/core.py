@@ -219,17 +219,13 @@ class GatherUnit(wiring.Component):
         ):
             if not isinstance(value, int) or value < least or value & value - 1:
                 raise ValueError(f"{name} must be a power of two from {least} up, not {value!r}")
-        if not isinstance(max_distinct, int) or not 1 <= max_distinct < 1 << 16:
-            raise ValueError(
-                f"Largest fan-out without replacement must be 1 to 65535, not {max_distinct!r}"
-            )
-        self._data_bits = data_bits
-        self._outstanding = outstanding
         if not isinstance(max_distinct, int) or not 1 <= max_distinct <= MAX_DISTINCT:
             raise ValueError(
                 f"Largest fan-out without replacement must be 1 to {MAX_DISTINCT}, "
                 f"not {max_distinct!r}"
             )
+        self._data_bits = data_bits
+        self._outstanding = outstanding
         self._max_fan_out = max_fan_out
         self._max_distinct = max_distinct
         self._axi = Axi4Read(64, data_bits, id_bits)

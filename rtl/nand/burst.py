@@ -16,6 +16,19 @@ def strobe_pattern(left, phases):
     return Mux(left == 2, 0b0001, 0b0101)
 
 
+def read_wait(burst, timing):
+    """What a burst that starts waits for: clocks less the two that it takes to begin."""
+    gap = Mux(burst.is_status, timing.status_gap, timing.data_gap)
+    if timing.part.extended is not None:
+        gap = Mux(burst.is_output, timing.output_gap, gap)
+    return gap - 2
+
+
+def write_wait(burst, timing):
+    """The same of a burst to a die."""
+    return Mux(burst.is_more, timing.load_more_gap, timing.load_gap) - 2
+
+
 class ReadBurst(wiring.Component):
     """Drives RE# through one burst that never pauses: gap, preamble, data edges, postamble.
 
@@ -70,10 +83,7 @@ class ReadBurst(wiring.Component):
         with m.FSM():
             with m.State("IDLE"), m.If(self.start):
                 m.d.sync += left.eq(self.length)
-                gap = Mux(self.is_status, timing.status_gap, timing.data_gap)
-                if timing.part.extended is not None:
-                    gap = Mux(self.is_output, timing.output_gap, gap)
-                m.d.sync += wait.eq(gap - 2)
+                m.d.sync += wait.eq(read_wait(self, timing))
                 m.next = "GAP"
             with m.State("GAP"), m.If(wait == 0):
                 m.d.comb += self.began.eq(1)
@@ -217,7 +227,7 @@ class WriteBurst(wiring.Component):
         with m.FSM():
             with m.State("IDLE"), m.If(self.start):
                 m.d.sync += left.eq(self.length)
-                m.d.sync += wait.eq(Mux(self.is_more, timing.load_more_gap, timing.load_gap) - 2)
+                m.d.sync += wait.eq(write_wait(self, timing))
                 m.next = "GAP"
             with m.State("GAP"), m.If((wait == 0) & self.data.valid):
                 m.d.sync += [self.dqs_oe.eq(1), wait.eq(timing.write_preamble - 1)]

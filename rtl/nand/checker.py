@@ -23,7 +23,7 @@ from rtl.nand.checks.sdr_burst import SdrBurstCheck, SdrOperationBurst
 from rtl.nand.checks.sdr_write import SdrWriteCheck
 from rtl.nand.checks.sequence import SequenceCheck
 from rtl.nand.checks.write_burst import WriteCheck
-from rtl.nand.phy import PhySignature
+from rtl.nand.phy import PhySignature, check_bus
 
 __all__ = ["BusChecker", "PhyMonitorSignature"]
 
@@ -90,11 +90,7 @@ class BusChecker(wiring.Component):
     """
 
     def __init__(self, part, *, period_ps, ways, phases=2, are_erased=False, emitted=False):
-        if not isinstance(ways, int) or not 1 <= ways <= 256:
-            raise ValueError(f"Ways must be 1 to 256, not {ways!r}")
-        if phases not in ((1, 2, 4) if part.sdr is None else (1,)):
-            known = "1, 2 or 4" if part.sdr is None else "1 on an SDR bus"
-            raise ValueError(f"Phases must be {known}, not {phases!r}")
+        check_bus(part, ways=ways, phases=phases)
         self._part = part
         self._period_ps = period_ps
         self._ways = ways

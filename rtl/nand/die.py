@@ -26,6 +26,7 @@ from rtl.nand.die_pages import (
     unit_bytes,
 )
 from rtl.nand.die_sdr import SdrDieOutput
+from rtl.nand.phy import check_bus
 from rtl.sim_memory import SimMemory
 
 __all__ = ["DiePhySignature", "NandDie"]
@@ -101,7 +102,7 @@ class NandDie(wiring.Component):
     ways : int
         Ways of the channel: the bound of ``way``.
     phases : int
-        Transfers a clock, 1 or 2.
+        Transfers a clock: 1, 2 or 4; 1 on an SDR bus.
     emitted : bool
         Whether the page registers are Verilog instances (see :class:`SimMemory`).
     identity : bytes
@@ -132,11 +133,7 @@ class NandDie(wiring.Component):
     """
 
     def __init__(self, part, *, period_ps, ways, phases=2, emitted=False, identity=b""):
-        if not isinstance(ways, int) or not 1 <= ways <= 256:
-            raise ValueError(f"Ways must be 1 to 256, not {ways!r}")
-        if phases not in ((1, 2, 4) if part.sdr is None else (1,)):
-            known = "1, 2 or 4" if part.sdr is None else "1 on an SDR bus"
-            raise ValueError(f"Phases must be {known}, not {phases!r}")
+        check_bus(part, ways=ways, phases=phases)
         if part.raw_page_bytes > 1 << COLUMN_BITS:
             raise ValueError(
                 f"Raw page must be at most {1 << COLUMN_BITS} bytes, not {part.raw_page_bytes}"

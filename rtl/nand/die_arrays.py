@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.contract.channel import STAMP_BITS, ArrayDone, ArrayOperation
-from rtl.nand.die_orders import SUSPENDS
+from rtl.nand.die_commands import SUSPENDS
 from rtl.nand.die_starts import NEVER, DieStarts
 from rtl.nand.die_suspends import DieSuspends
 

@@ -33,12 +33,8 @@ ERASES = {
     Opcode.BLOCK_ERASE_CONFIRM: ArrayOperation.ERASE,
     Opcode.BLOCK_ERASE_MULTI_PLANE: ArrayOperation.ERASE_PLANE,
 }
-SUSPENSIONS = (
-    ArrayOperation.PROGRAM_SUSPEND,
-    ArrayOperation.PROGRAM_RESUME,
-    ArrayOperation.ERASE_SUSPEND,
-    ArrayOperation.ERASE_RESUME,
-)
+SUSPENDS = (ArrayOperation.PROGRAM_SUSPEND, ArrayOperation.ERASE_SUSPEND)
+RESUMES = (ArrayOperation.PROGRAM_RESUME, ArrayOperation.ERASE_RESUME)
 TARGET = {"lun": 0, "row": 0}
 """Where operations of the whole target are done."""
 PLANE_CONFIRMS = (
@@ -76,7 +72,8 @@ def suspend_commands(part):
     """Array operations that suspend and resume, by their opcodes."""
     if part.suspend is None:
         return {}
-    return {getattr(part.suspend, operation.name.lower()): operation for operation in SUSPENSIONS}
+    operations = sorted((*SUSPENDS, *RESUMES))
+    return {getattr(part.suspend, operation.name.lower()): operation for operation in operations}
 
 
 def row_width(part):

@@ -11,16 +11,16 @@ from rtl.contract.channel import STAMP_BITS, ArrayOperation, DieBegin
 from rtl.contract.nand_part import cycles
 from rtl.contract.onfi import StatusBit
 from rtl.nand.die_arrays import DieArrays
-from rtl.nand.die_commands import COLUMN_BITS, DieCommands, DieRequest, row_width
-from rtl.nand.die_input import DieInput
-from rtl.nand.die_orders import (
-    CACHE_READS,
+from rtl.nand.die_commands import (
+    COLUMN_BITS,
     RESUMES,
     SUSPENDS,
-    DieOrders,
-    place_layout,
-    plane_of,
+    DieCommands,
+    DieRequest,
+    row_width,
 )
+from rtl.nand.die_input import DieInput
+from rtl.nand.die_orders import CACHE_READS, DieOrders, place_layout, plane_of
 from rtl.nand.die_pages import unit_bytes
 from rtl.nand.die_registers import DieRegisters
 from rtl.nand.die_sdr import SdrDieInput

@@ -6,9 +6,9 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from rtl.contract.channel import ArrayOperation
-from rtl.nand.die_commands import row_width
+from rtl.nand.die_commands import RESUMES, SUSPENDS, row_width
 
-__all__ = ["CACHE_READS", "RESUMES", "SUSPENDS", "DieOrders", "place_layout", "plane_of"]
+__all__ = ["CACHE_READS", "DieOrders", "place_layout", "plane_of"]
 
 PROGRAMS = (
     ArrayOperation.PROGRAM,
@@ -20,8 +20,6 @@ CACHE_READS = (
     ArrayOperation.READ_CACHE_SEQUENTIAL,
     ArrayOperation.READ_CACHE_END,
 )
-SUSPENDS = (ArrayOperation.PROGRAM_SUSPEND, ArrayOperation.ERASE_SUSPEND)
-RESUMES = (ArrayOperation.PROGRAM_RESUME, ArrayOperation.ERASE_RESUME)
 READS = (ArrayOperation.READ, ArrayOperation.READ_PLANE)
 TARGET_QUESTIONS = (
     ArrayOperation.PARAMETER_PAGE,

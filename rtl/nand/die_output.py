@@ -95,10 +95,9 @@ class DieOutput(wiring.Component):
     def _drive(self, m, state, driving, strobe):
         """Put out one delayed clock of the pattern."""
         edges = strobe ^ Cat(state.level, strobe[:-1])
-        if self._phases == 4:
-            m.d.comb += self.is_half.eq(edges == 0b0011)
         out = self.take.replicate(8 * self._phases)
         if self._phases == 4:
+            m.d.comb += self.is_half.eq(edges == 0b0011)
             out = Cat(self.take.replicate(16), (self.take & ~self.is_half).replicate(16))
         m.d.comb += [
             self.fetch.eq(driving & ~state.started),

@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.contract.channel import ArrayOperation
-from rtl.nand.die_orders import RESUMES, SUSPENDS
+from rtl.nand.die_commands import RESUMES, SUSPENDS
 
 __all__ = ["DieSuspends"]
 

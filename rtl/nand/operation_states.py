@@ -11,13 +11,13 @@ from rtl.nand.lun_orders import LunOrders, OrderKind
 from rtl.nand.lun_suspends import LunSuspends
 from rtl.nand.timing import Work
 
-__all__ = ["OperationStates"]
+__all__ = ["SUSPEND_STROBES", "OperationStates"]
 
 INS = ("accept", "issue", "poll", "take", "answered", "rb_n")
-STROBES = ("suspend", "suspended", "resumed")
+SUSPEND_STROBES = ("suspend", "suspended", "resumed")
 STATES = ("put_aside", "suspending", "reads", "returns")
 """Of :class:`LunSuspends`."""
-SUSPEND_INS = (*STROBES, "conflicts")
+SUSPEND_INS = (*SUSPEND_STROBES, "conflicts")
 SUSPEND_OUTS = ("wants_suspend", "wants_resume", "put_aside")
 OUTS = ("has_room", "is_second", "head", "tail", "ready", "became_ready", "was_issued", "timed_out")
 WANTS = ("wants_issue", "wants_poll", "wants_transfer", "wants_completion")
@@ -172,7 +172,7 @@ class OperationStates(wiring.Component):
     def _connect_aside(self, m, orders, busy, begins, found, expired):
         """Follow what is put aside; returns its vectors, and whether the next edge changes them."""
         if self._aside is None:
-            return dict.fromkeys((*STROBES, *STATES, "stops"), Const(0, self._luns)), 0
+            return dict.fromkeys((*SUSPEND_STROBES, *STATES, "stops"), Const(0, self._luns)), 0
         m.submodules.aside = aside = self._aside
         for name in ("now", "take", "suspend", "resumed", "answered", "is_rdy", "is_ardy"):
             m.d.comb += getattr(aside, name).eq(getattr(self, name))
@@ -188,7 +188,7 @@ class OperationStates(wiring.Component):
             self.wants_suspend.eq(aside.wants_suspend),
             self.put_aside.eq(aside.put_aside),
         ]
-        vectors = {name: getattr(self, name) for name in STROBES}
+        vectors = {name: getattr(self, name) for name in SUSPEND_STROBES}
         # A LUN that has been found ready meanwhile is not looked at again.
         vectors["stops"] = self.suspended & busy
         return vectors | {name: getattr(aside, name) for name in STATES}, aside.due

@@ -12,12 +12,9 @@ from rtl.nand.intake import CommandIntake
 from rtl.nand.lun_orders import order_kind
 from rtl.nand.lun_table import LunTable
 from rtl.nand.operation_sets import is_any
-from rtl.nand.operation_states import OperationStates
+from rtl.nand.operation_states import SUSPEND_STROBES, OperationStates
 
 __all__ = ["OperationTable", "Order"]
-
-
-SUSPEND_STROBES = ("suspend", "suspended", "resumed")
 
 
 class Order(data.Struct):

@@ -1,8 +1,10 @@
 """Bursts of an SDR bus: a pulse of RE# fetches each byte, a pulse of WE# hands one over."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
+
+from rtl.nand.burst import read_wait, write_wait
 
 __all__ = ["SdrReadBurst", "SdrReadCapture", "SdrWriteBurst"]
 
@@ -54,10 +56,7 @@ class SdrReadBurst(wiring.Component):
         with m.FSM():
             with m.State("IDLE"), m.If(self.start):
                 m.d.sync += left.eq(self.length)
-                gap = Mux(self.is_status, timing.status_gap, timing.data_gap)
-                if timing.part.extended is not None:
-                    gap = Mux(self.is_output, timing.output_gap, gap)
-                m.d.sync += wait.eq(gap - 2)
+                m.d.sync += wait.eq(read_wait(self, timing))
                 m.next = "GAP"
             with m.State("GAP"), m.If(wait == 0):
                 m.d.comb += [self.began.eq(1), self.falls.eq(1)]
@@ -177,7 +176,7 @@ class SdrWriteBurst(wiring.Component):
         with m.FSM():
             with m.State("IDLE"), m.If(self.start):
                 m.d.sync += left.eq(self.length)
-                m.d.sync += wait.eq(Mux(self.is_more, timing.load_more_gap, timing.load_gap) - 2)
+                m.d.sync += wait.eq(write_wait(self, timing))
                 m.next = "GAP"
             with m.State("GAP"), m.If((wait == 0) & self.data.valid):
                 m.d.comb += self.data.ready.eq(1)

@@ -11,7 +11,17 @@ from rtl.emit_gather import DRAM_MEMORY, RESULT_MEMORY, STAGE_MEMORY
 from tests.scenarios.gather_unit import SIZES, UnitPlayer, story
 
 HALF_PS = 2000
-INPUTS = ("launch", "launch_toggle", "stage", "stage_toggle", "result_free", "now", "rst", "clk")
+INPUTS = (
+    "launch",
+    "launch_toggle",
+    "stage",
+    "stage_toggle",
+    "result_free",
+    "abort",
+    "now",
+    "rst",
+    "clk",
+)
 MEMORIES = {"stage": STAGE_MEMORY, "results": RESULT_MEMORY, "dram": DRAM_MEMORY}
 
 

@@ -2,6 +2,7 @@
 
 import math
 
+import bchlib
 import numpy as np
 
 from rtl.contract.bch import BchCode, field_tables
@@ -12,6 +13,7 @@ __all__ = [
     "PADDED",
     "TRIPLE",
     "WIDE",
+    "by_bchlib",
     "codewords",
     "decodable_share",
     "flip",
@@ -50,6 +52,19 @@ def weights(code, words, chosen, seed, *, first=0):
     bits = 8 * code.chunk_bytes + code.parity_bits
     places = [draws.choice(np.arange(first, bits), weight, replace=False) for weight in chosen]
     return flip(words, places)
+
+
+def by_bchlib(code, words):
+    """What bchlib makes of each word: the words, and corrected bits (-1 where it gives up)."""
+    library = bchlib.BCH(code.t, m=code.m)
+    counts, corrected = [], []
+    for word in words:
+        chunk, parity = bytearray(word[: code.chunk_bytes]), bytearray(word[code.chunk_bytes :])
+        counts.append(library.decode(chunk, parity))
+        if counts[-1] >= 0:
+            library.correct(chunk, parity)
+        corrected.append([*chunk, *parity])
+    return np.array(corrected, dtype=np.uint8), np.array(counts)
 
 
 def decodable_share(code):

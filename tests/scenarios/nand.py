@@ -1,7 +1,8 @@
 """Small parts, and a transaction-level twin of their flash channel that says what must come.
 
 The twin is worked out from the scheduling rules in ``docs/architecture.md`` and the part's times,
-phase by phase; it shares ``cycles()`` with the RTL and nothing else.
+phase by phase; it shares ``cycles()`` and, on an SDR bus, ``sdr_read_low()`` with the RTL and
+nothing else.
 """
 
 from collections import deque
@@ -11,6 +12,7 @@ from rtl.contract.channel import ChannelStatus
 from rtl.contract.interface_timing import sdr_read_low
 from rtl.contract.nand_part import NandPart, SdrReadTimes, cycles
 from tests.scenarios.nand_reads import Feeder
+from tests.scenarios.onfi_bus import NO_STROBE
 
 __all__ = [
     "PERIOD_PS",
@@ -53,9 +55,7 @@ TINY = NandPart(
 TINY_SDR = replace(
     TINY,
     name="tiny SDR",
-    t_rpre_ps=None,
-    t_rpst_ps=None,
-    t_dqsre_ps=None,
+    **NO_STROBE,
     sdr=SdrReadTimes(
         t_rc_ps=35_000,
         t_rp_ps=17_000,

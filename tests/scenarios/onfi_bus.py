@@ -39,6 +39,9 @@ PART = NandPart(
 )
 """Two LUNs of 12 pages of 576 bytes; every time is different in clocks or not a multiple of one."""
 
+NO_STROBE = {"t_rpre_ps": None, "t_rpst_ps": None, "t_dqsre_ps": None}
+"""What a part on an SDR bus does not have."""
+
 
 def one_lun(part=PART):
     return replace(part, luns=1)

@@ -5,13 +5,12 @@ from typing import NamedTuple
 
 from rtl.contract.channel import ArrayOperation
 
-SUSPENDS = (ArrayOperation.PROGRAM_SUSPEND, ArrayOperation.ERASE_SUSPEND)
-RESUMES = (ArrayOperation.PROGRAM_RESUME, ArrayOperation.ERASE_RESUME)
 KINDS = {
     ArrayOperation.PROGRAM: (ArrayOperation.PROGRAM_SUSPEND, ArrayOperation.PROGRAM_RESUME),
     ArrayOperation.ERASE: (ArrayOperation.ERASE_SUSPEND, ArrayOperation.ERASE_RESUME),
 }
 """What can be suspended, and by which operations it is suspended and resumed."""
+SUSPENDS, RESUMES = zip(*KINDS.values(), strict=True)
 FOR_ALL = {
     ArrayOperation.RESET,
     ArrayOperation.PARAMETER_PAGE,

@@ -3,16 +3,14 @@
 from dataclasses import replace
 
 from rtl.contract.nand_part import SdrReadTimes, cycles
-from tests.scenarios.onfi_bus import PART, PERIOD_PS, OnfiBus
+from tests.scenarios.onfi_bus import NO_STROBE, PART, PERIOD_PS, OnfiBus
 from tests.scenarios.onfi_die import DieModel
 
 __all__ = ["SDR_PART", "SdrBus", "SdrDieModel", "die_model"]
 
 SDR_PART = replace(
     PART,
-    t_rpre_ps=None,
-    t_rpst_ps=None,
-    t_dqsre_ps=None,
+    **NO_STROBE,
     sdr=SdrReadTimes(
         t_rc_ps=60_000,
         t_rp_ps=30_000,

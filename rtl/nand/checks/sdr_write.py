@@ -6,10 +6,10 @@ from amaranth.lib.wiring import In, Out
 
 from rtl.contract.channel import STAMP_BITS
 from rtl.contract.nand_part import cycles
+from rtl.contract.onfi import FEATURE_BYTES
 from rtl.nand.checks.request import Request
 from rtl.nand.checks.rules import age, rule_bits
 from rtl.nand.checks.sequence import COLUMN_BITS
-from rtl.nand.checks.write_burst import FEATURE_BYTES
 
 __all__ = ["SdrWriteCheck"]
 

@@ -6,15 +6,13 @@ from amaranth.lib.wiring import In, Out
 
 from rtl.contract.channel import STAMP_BITS
 from rtl.contract.nand_part import cycles
+from rtl.contract.onfi import FEATURE_BYTES
 from rtl.nand.checks.request import Request
 from rtl.nand.checks.rules import age, rule_bits, stamp
 from rtl.nand.checks.sequence import COLUMN_BITS
 from rtl.nand.checks.strobe import is_half, transfers
 
 __all__ = ["WriteCheck"]
-
-FEATURE_BYTES = 4
-"""Parameters of a feature, P1 to P4 (ONFI 3.1, section 5.26)."""
 
 
 class WriteCheck(wiring.Component):
