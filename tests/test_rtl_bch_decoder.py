@@ -21,6 +21,8 @@ from tests.scenarios.bch import (
     zero_sum,
 )
 
+pytestmark = pytest.mark.slow
+
 SINGLE_BYTES = (DOUBLE, 1)
 """A code, and bytes a clock."""
 BYTE_LEFT = (BchCode(m=10, t=4, chunk_bytes=92), 4)
@@ -109,7 +111,6 @@ def test_pauses_between_words(code, phases):
         first_word += -(-len(raw) // phases)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("code", "phases"), SMALL[1:4])
 def test_trees_of_xors_do_the_same(code, phases):
     received = weights(code, codewords(code, 6, seed=3), [code.t, 0, 1, code.t + 1, 2, 2], seed=4)
@@ -123,7 +124,6 @@ def test_real_codes(code, phases):
     check(code, cut(received, [6, 1, 2]), phases=phases)
 
 
-@pytest.mark.slow
 def test_wide_code_at_every_weight():
     chosen = np.arange(WIDE.t + 5)
     received = weights(WIDE, codewords(WIDE, len(chosen), seed=7), chosen, seed=8)

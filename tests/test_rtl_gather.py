@@ -9,17 +9,17 @@ from rtl.gather.core import GatherUnit
 from tests.gather_core_bench import GatherBench, header
 from tests.scenarios.gather import FAULTS, GatherScenario, Launch, random_scenario
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("stalls", "latency"), [(0, 0), (3, 0), (0, 20)])
-@pytest.mark.slow
 def test_random_descriptors_equal_the_reference(seed, stalls, latency):
     scenario = random_scenario(seed, targets=24)
     GatherBench(scenario, stalls=stalls, latency=latency, seed=seed).run().check()
 
 
 @pytest.mark.parametrize("data_bits", [256, 1024])
-@pytest.mark.slow
 def test_other_bus_widths(data_bits):
     scenario = random_scenario(11, targets=16)
     scenario.beat_bytes = data_bits // 8

@@ -13,6 +13,8 @@ from tests.gather_bench import ReadMemory, Stalls, collect, put, simulate
 from tests.gather_core_bench import GatherBench, header
 from tests.scenarios.gather import GatherScenario, Launch, random_scenario, reference
 
+pytestmark = pytest.mark.slow
+
 ABORTED = GatherStatus.ABORTED
 
 

@@ -10,6 +10,8 @@ from rtl.gather.unit import GatherSimUnit
 from tests.scenarios.gather import GatherScenario, reference
 from tests.scenarios.gather_unit import SIZES, UNIT, Stage, Start, UnitPlayer, pieces, story
 
+pytestmark = pytest.mark.slow
+
 
 class AmaranthDriver:
     """The unit in Amaranth's simulator, its clock made by hand."""
@@ -73,7 +75,6 @@ def test_staged_data_is_gathered(told):
     assert not [event for event in bench.events if "violation" in event]
 
 
-@pytest.mark.slow
 def test_a_stopped_clock_changes_nothing(told):
     _, stopped = told
     running = play(story()[1], stop=False, free_after=777)
@@ -119,7 +120,6 @@ def stage_and_launch(scenario, count=None, **parameters):
     return play(actions, **parameters)
 
 
-@pytest.mark.slow
 def test_more_results_than_the_landing_holds_are_a_violation():
     scenario = GatherScenario()
     scenario.launch(0x1000, [draw(40) for _ in range(7)])
@@ -130,7 +130,6 @@ def test_more_results_than_the_landing_holds_are_a_violation():
     assert bench.results[0] == reference(scenario, scenario.launches[0])[0][:256]
 
 
-@pytest.mark.slow
 def test_exactly_full_landing_is_none():
     scenario = GatherScenario()
     scenario.launch(0x1000, [draw(31) for _ in range(8)])
@@ -173,7 +172,6 @@ def test_staging_request_that_cannot_be(address, length):
     assert [event["staged"] for event in bench.events] == [(3, 1), (4, 0)]
 
 
-@pytest.mark.slow
 def test_two_things_at_one_edge_share_an_event():
     """A launch's end and a staging request's, brought together by moving one of them."""
 

@@ -24,6 +24,8 @@ from tests.scenarios.onfi_bus import PART, PERIOD_PS, OnfiBus, one_lun
 from tests.scenarios.onfi_command_cases import within_twb
 from tests.scenarios.onfi_scene import WAYS, Scene, cases_of, have_read
 
+pytestmark = pytest.mark.slow
+
 CASES = cases_of(
     onfi_pin_cases,
     onfi_command_cases,

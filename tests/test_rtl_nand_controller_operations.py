@@ -21,6 +21,8 @@ from tests.controller_bench import (
 from tests.scenarios.nand import PERIOD_PS, TINY
 from tests.scenarios.nand_reads import page_image
 
+pytestmark = pytest.mark.slow
+
 ROW, COLUMN = 5, 6
 DATA = random.Random(1).randbytes(304)
 PAGE = ".06 .00 .05 .00 .00"

@@ -12,6 +12,8 @@ from tests.controller_bench import FULL, FULL_TWO_LUNS, Command, ControllerBench
 from tests.scenarios.nand import PERIOD_PS, TINY
 from tests.scenarios.nand_reads import page_image
 
+pytestmark = pytest.mark.slow
+
 DATA = random.Random(1).randbytes(304)
 
 
@@ -218,7 +220,6 @@ def random_commands(rng, part, ways, count, kinds):
 
 
 @pytest.mark.parametrize("part", [FULL, FULL_TWO_LUNS], ids=lambda part: part.name)
-@pytest.mark.slow
 def test_all_operations_with_stalls_at_every_end(part):
     rng = random.Random(7)
     slots = {slot: rng.randbytes(304) for slot in range(2)}

@@ -15,6 +15,8 @@ from tests.scenarios.bch import codewords, weights
 from tests.scenarios.nand import TINY, TINY_TWO_LUNS
 from tests.scenarios.nand_reads import Read, page_image
 
+pytestmark = pytest.mark.slow
+
 CODE = BchCode(m=9, t=3, chunk_bytes=44)
 SIZE = CODE.codeword_bytes
 PAGE_CODEWORDS = TINY.raw_page_bytes // SIZE
@@ -150,7 +152,6 @@ def test_a_refused_command_does_not_wait_for_the_decoder():
     assert completions[1] == alone
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("gap", [-1, 0])
 def test_completions_of_one_moment_come_one_an_edge(gap):
     good = read()
@@ -195,7 +196,6 @@ def test_a_completion_that_was_offered_stays_until_it_is_taken():
     assert len(offered) > latency()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("stopping", [False, True])
 @pytest.mark.parametrize(("part", "ways"), [(TINY, 3), (TINY_TWO_LUNS, 2)])
 def test_random_reads(part, ways, stopping):
@@ -203,7 +203,6 @@ def test_random_reads(part, ways, stopping):
     check(unit_bench(part, ways, slots=3, stopping=stopping), reads)
 
 
-@pytest.mark.slow
 def test_stopped_clock_changes_nothing():
     reads = random_reads(8, TINY, 2, count=10, spacing=800)
     running, stopped = (unit_bench(ways=2, stopping=stopping) for stopping in (False, True))

@@ -9,6 +9,8 @@ from tests.die_bench import WAY, Play
 from tests.scenarios.onfi_bus import PART, PERIOD_PS, OnfiBus, one_lun
 from tests.scenarios.onfi_sdr import SDR_PART, SdrBus
 
+pytestmark = pytest.mark.slow
+
 
 def page(part, seed):
     return random.Random(seed).randbytes(part.raw_page_bytes)

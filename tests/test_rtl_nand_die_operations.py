@@ -27,6 +27,8 @@ from tests.scenarios.onfi_die_luns import Begin
 from tests.scenarios.onfi_kernel import BUSY, WORK, Kernel, stored
 from tests.scenarios.onfi_operations import FULL, PLANES, OperationBus
 
+pytestmark = pytest.mark.slow
+
 IDENTITY = bytes.fromhex("983c957a")
 READ = ArrayOperation.READ
 RANDOM = ArrayOperation.READ_CACHE_RANDOM

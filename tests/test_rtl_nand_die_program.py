@@ -17,6 +17,8 @@ from tests.scenarios.onfi_die_luns import Begin
 from tests.scenarios.onfi_kernel import BUSY, WORK, Kernel
 from tests.scenarios.onfi_operations import FULL, PLANES, OperationBus
 
+pytestmark = pytest.mark.slow
+
 PAGE_BYTES = 576
 DATA = random.Random(3).randbytes(PAGE_BYTES + 64)
 ERASED = bytes(PAGE_BYTES)

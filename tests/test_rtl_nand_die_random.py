@@ -12,6 +12,8 @@ from tests.scenarios.onfi_bus import one_lun
 from tests.scenarios.onfi_die_luns import FOR_ALL, KINDS, RESUMES, SUSPENDS, Answer
 from tests.scenarios.onfi_operations import FULL, PLANES, SUSPEND, OperationBus
 
+pytestmark = pytest.mark.slow
+
 CACHED = {
     ArrayOperation.READ_CACHE_RANDOM,
     ArrayOperation.READ_CACHE_SEQUENTIAL,

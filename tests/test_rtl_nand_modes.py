@@ -13,11 +13,12 @@ from tests.controller_bench import Command
 from tests.scenarios.nand_reads import page_image
 from tests.unit_operations_bench import OperationUnitBench
 
+pytestmark = pytest.mark.slow
+
 TINY = load_part("tiny")
 PERIODS_PS = (20_000, 10_000, 5_000)
 """Clocks of 50, 100 and 200 MHz."""
 WAYS = 1
-SLOW = [pytest.mark.slow]
 FIRST, SECOND = (130, 62), (0, 40)
 """Columns and lengths of parts of a page, one of them no multiple of four."""
 
@@ -84,18 +85,7 @@ def name_of(timing):
     return f"{timing.times} at {10**6 // timing.period_ps} MHz"
 
 
-FAST = ("sdr mode 5 at 50 MHz", "nv-ddr mode 3 at 100 MHz", "nv-ddr2 mode 7 at 50 MHz")
-CASES = [
-    pytest.param(timing, id=name_of(timing), marks=[] if name_of(timing) in FAST else SLOW)
-    for timing in timings()
-]
-
-
-def test_the_fast_ones_are_among_them():
-    assert {case.id for case in CASES if not case.marks} == set(FAST)
-
-
-@pytest.mark.parametrize("timing", CASES)
+@pytest.mark.parametrize("timing", timings(), ids=name_of)
 def test_what_is_written_is_read_back_and_no_rule_is_broken(timing):
     part = TINY.nand_part(timing)
     rng = random.Random(1)
