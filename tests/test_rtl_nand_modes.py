@@ -85,7 +85,7 @@ def name_of(timing):
     return f"{timing.times} at {10**6 // timing.period_ps} MHz"
 
 
-@pytest.mark.parametrize("timing", timings(), ids=name_of)
+@pytest.mark.parametrize("timing", list(timings()), ids=name_of)
 def test_what_is_written_is_read_back_and_no_rule_is_broken(timing):
     part = TINY.nand_part(timing)
     rng = random.Random(1)
