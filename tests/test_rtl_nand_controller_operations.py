@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from rtl.contract.channel import ChannelOperation, ChannelStatus
+from rtl.contract.onfi import FEATURE_BYTES
 from rtl.nand.controller import FlashChannelController
 from tests.controller_bench import (
     FULL,
@@ -31,7 +32,8 @@ STATUS = "78 .05 .00 .00 out 2"
 
 
 def command(operation, **fields):
-    fields = {"tag": 1, "row": ROW, "column": COLUMN, "length": 10} | fields
+    length = FEATURE_BYTES if operation == ChannelOperation.SET_FEATURES else 10
+    fields = {"tag": 1, "row": ROW, "column": COLUMN, "length": length} | fields
     return Command(operation=operation, **fields)
 
 
@@ -57,7 +59,7 @@ CYCLES = {
     ChannelOperation.READ_ID: ["90 .05", "out 10"],
     ChannelOperation.READ_PARAMETER_PAGE: ["EC .05", "out 10"],
     ChannelOperation.GET_FEATURES: ["EE .05", "out 10"],
-    ChannelOperation.SET_FEATURES: [f"EF .05 {hexadecimal(10)}"],
+    ChannelOperation.SET_FEATURES: [f"EF .05 {hexadecimal(FEATURE_BYTES)}"],
 }
 PLANE_CYCLES = {
     ChannelOperation.SENSE_PLANE: [f"00 {PAGE} 32"],
@@ -331,6 +333,8 @@ def test_each_kind_of_operation_is_checked():
         {"operation": ChannelOperation.READ_ID, "row": 256},
         {"operation": ChannelOperation.READ_ID, "length": 3},
         {"operation": ChannelOperation.SET_FEATURES, "length": 0},
+        {"operation": ChannelOperation.SET_FEATURES, "length": 2},
+        {"operation": ChannelOperation.SET_FEATURES, "length": 6},
         {"operation": ChannelOperation.LOAD_MORE, "column": 296},
         {"operation": ChannelOperation.TRANSFER, "length": 0},
         {"operation": ChannelOperation.LOAD, "slot": 2},

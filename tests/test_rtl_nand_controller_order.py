@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rtl.contract.channel import ChannelOperation, ChannelStatus
+from rtl.contract.onfi import FEATURE_BYTES
 from rtl.nand.controller import FlashChannelController
 from tests.controller_bench import FULL, FULL_TWO_LUNS, Command, ControllerBench
 from tests.scenarios.nand import PERIOD_PS, TINY
@@ -204,7 +205,7 @@ KINDS = [
 
 def random_commands(rng, part, ways, count, kinds):
     """Commands for any LUN."""
-    return [
+    made = [
         Command(
             operation=rng.choice(kinds),
             tag=tag,
@@ -216,6 +217,12 @@ def random_commands(rng, part, ways, count, kinds):
             slot=rng.randrange(2),
         )
         for tag in range(count)
+    ]
+    return [
+        replace(one, length=FEATURE_BYTES)
+        if one.operation == ChannelOperation.SET_FEATURES
+        else one
+        for one in made
     ]
 
 

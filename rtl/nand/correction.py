@@ -108,6 +108,9 @@ class Correction(wiring.Component):
         m.submodules.outcomes = outcomes = fifo.SyncFIFO(width=outcome.size, depth=self._slots)
         into, out = Signal(outcome), data.View(outcome, outcomes.r_data)
         failed = decoder.transfer.uncorrectable
+        # A register, since it chooses what is offered: many bits, far apart.
+        is_decided = Signal()
+        m.d.sync += is_decided.eq(_holds_next(waiting) & _holds_next(outcomes))
         m.d.comb += [
             waiting.w_data.eq(self.ended.payload),
             waiting.w_en.eq(self.ended.valid & self.is_transfer),
@@ -116,7 +119,7 @@ class Correction(wiring.Component):
             into.failed.eq(Mux(failed > MOST_FAILED, MOST_FAILED, failed)),
             outcomes.w_data.eq(into),
             outcomes.w_en.eq(decoder.output.valid & decoder.output.payload.last),
-            decided.valid.eq(waiting.r_rdy & outcomes.r_rdy),
+            decided.valid.eq(is_decided),
             decided.payload.eq(waiting.r_data),
             decided.payload.last.eq(out.last),
             decided.payload.corrected.eq(out.corrected),
@@ -141,3 +144,8 @@ class Correction(wiring.Component):
             decided.ready.eq(self.completions.ready & ~is_other),
             self.ended.ready.eq(self.is_transfer | (is_other & self.completions.ready)),
         ]
+
+
+def _holds_next(queue):
+    """Whether the queue, read only when it holds something, will do so in the next clock."""
+    return queue.w_en | (queue.level > queue.r_en)

@@ -5,6 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.contract.channel import STAMP_BITS, ChannelCommand, ChannelOperation
+from rtl.contract.onfi import FEATURE_BYTES
 from rtl.contract.operations import AddressCycles, Finish
 from rtl.nand.operation_sets import is_any
 
@@ -21,8 +22,8 @@ class CommandIntake(wiring.Component):
     row exist, and column and length are even, with a length above zero that ends within the page.
     A part without times beyond those of the plain read has no other operation, one of a single
     plane none that queues a plane. Of operations that move no data the length is not looked at;
-    an address of one byte is to be no more than that; and what goes to the die must come from a
-    launch slot that exists.
+    an address of one byte is to be no more than that; what goes to the die must come from a launch
+    slot that exists; and a feature that is set has four bytes.
 
     Parameters
     ----------
@@ -124,6 +125,7 @@ class CommandIntake(wiring.Component):
             & (command.row < Mux(is_byte, 256, part.rows))
             & Mux(moves, self._is_span(command), command.column < part.raw_page_bytes)
             & (~loads | (command.slot < self._slots))
+            & ((operation != ChannelOperation.SET_FEATURES) | (command.length == FEATURE_BYTES))
         )
 
     def _is_span(self, command):
