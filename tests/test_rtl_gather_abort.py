@@ -6,27 +6,22 @@ import random
 import pytest
 
 from rtl.axi4 import Axi4Read
-from rtl.contract.codec import unpack
-from rtl.contract.gather import GatherMode, GatherStatus, ResultHeader
+from rtl.contract.gather import GatherMode, GatherStatus
 from rtl.gather.burst import BurstReader
 from tests.gather_bench import ReadMemory, Stalls, collect, put, simulate
 from tests.gather_core_bench import GatherBench, header
-from tests.scenarios.gather import GatherScenario, Launch, random_scenario, reference
+from tests.scenarios.gather import (
+    GatherScenario,
+    Launch,
+    given_up,
+    random_scenario,
+    reference,
+    targets,
+)
 
 pytestmark = pytest.mark.slow
 
 ABORTED = GatherStatus.ABORTED
-
-
-def targets(words):
-    """Result words cut into targets: (status, ids)."""
-    cut, place = [], 0
-    while place < len(words):
-        head = unpack(ResultHeader, words[place].to_bytes(8, "little"))
-        cut.append((int(head.status), words[place + 1 : place + 1 + head.count]))
-        place += 1 + head.count
-    assert place == len(words)
-    return cut
 
 
 def check(bench, number):
@@ -40,14 +35,7 @@ def check(bench, number):
         assert (found, done.status) == (expected, reference(bench.scenario, launch)[1])
         return 0
     assert done.status == ABORTED
-    if found == expected:
-        return 0
-    given_up = [place for place, one in enumerate(found) if one == (ABORTED, [])]
-    for place, one in enumerate(found):
-        assert place in given_up or one == expected[place], place
-    assert given_up
-    assert len(found) == len(expected) or found[-1] == (ABORTED, [])
-    return len(given_up)
+    return given_up(found, expected)
 
 
 def pairs(count, **options):
@@ -66,9 +54,9 @@ def test_any_moment_will_do(stalls, latency):
     scenario = pairs(count)
     moments = {2 * n: rng.randint(1, 20 * (n + 1) + latency) for n in range(count)}
     bench = GatherBench(scenario, stalls=stalls, latency=latency, abort=moments).run(60_000)
-    given_up = [check(bench, number) for number in range(2 * count)]
-    assert sum(n > 0 for n in given_up) > count // 2
-    assert not any(given_up[1::2]), "the launch behind is whole"
+    counts = [check(bench, number) for number in range(2 * count)]
+    assert sum(n > 0 for n in counts) > count // 2
+    assert not any(counts[1::2]), "the launch behind is whole"
     for number, clock in bench.aborted.items():
         assert bench.done[number].last < clock + (latency + 40) * (1 + stalls) + 40 * 24
 
@@ -78,8 +66,7 @@ def test_every_clock_of_a_short_launch():
     scenario.launches = scenario.launches[:1] * 50
     moments = {number: number + 1 for number in range(50)}
     bench = GatherBench(scenario, latency=3, abort=moments).run()
-    given_up = [check(bench, number) for number in range(50)]
-    assert set(given_up) == {0, 1, 2}
+    assert {check(bench, number) for number in range(50)} == {0, 1, 2}
     whole = [number for number in range(50) if bench.done[number].status == GatherStatus.OK]
     assert 0 < len(whole) < 40
 

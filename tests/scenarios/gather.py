@@ -16,7 +16,14 @@ from rtl.contract.gather import (
 from rtl.contract.mixer import positions
 from rtl.contract.sampling import distinct_positions
 
-__all__ = ["GatherScenario", "Launch", "random_scenario", "reference"]
+__all__ = [
+    "GatherScenario",
+    "Launch",
+    "given_up",
+    "random_scenario",
+    "reference",
+    "targets",
+]
 
 DESCRIPTOR_BYTES = 32
 DRAWS = {GatherMode.DRAW: positions, GatherMode.DRAW_DISTINCT: distinct_positions}
@@ -81,6 +88,33 @@ def reference(scenario, launch):
         words += ids
         outcome = outcome or status
     return words, outcome
+
+
+def targets(words):
+    """Result words cut into targets: (status, ids)."""
+    cut, place = [], 0
+    while place < len(words):
+        head = unpack(ResultHeader, words[place].to_bytes(8, "little"))
+        cut.append((int(head.status), words[place + 1 : place + 1 + head.count]))
+        place += 1 + head.count
+    assert place == len(words)
+    return cut
+
+
+def given_up(found, expected):
+    """How many targets of a launch that was given up are ABORTED; those before are ``expected``.
+
+    At least one is, unless all had been requested by then; the last stands for all behind it.
+    """
+    if found == expected:
+        return 0
+    aborted = (GatherStatus.ABORTED, [])
+    places = [place for place, one in enumerate(found) if one == aborted]
+    for place, one in enumerate(found):
+        assert place in places or one == expected[place], place
+    assert places
+    assert len(found) == len(expected) or found[-1] == aborted
+    return len(places)
 
 
 def _target(scenario, address):
