@@ -3,7 +3,7 @@
 
 from rtl.contract.codec import pack
 from rtl.contract.gather import GatherStatus, ResultHeader
-from rtl.gather.core import GatherUnit
+from rtl.gather.core import PULSES, GatherUnit
 from tests.gather_bench import ReadMemory, Stalls, collect, feed, get, simulate
 from tests.scenarios.gather import DESCRIPTOR_BYTES, reference
 
@@ -28,7 +28,7 @@ class GatherBench:
         self.abort = abort or {}
         self.aborted = {}
         self.words, self.done, self.last = [], [], []
-        self.pulses = dict.fromkeys(("seen", "refused", "empty", "issued", "blocked"), 0)
+        self.pulses = dict.fromkeys(("busy", *PULSES), 0)
 
     async def _launch(self, ctx):
         launches = [

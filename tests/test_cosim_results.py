@@ -203,6 +203,23 @@ def test_the_page_explains_the_parts_that_occur(tmp_path, loaded):
     assert ["</span>gather unit" in page for page in pages] == [True, False]
 
 
+def test_the_page_says_what_the_gather_unit_did(tmp_path, loaded):
+    run = example_run()
+    counts = {"busy": 2000, "words": 1500, "output_stalls": 0, "memory_stalls": 480, "gaps": 20}
+    counts |= {"ids": 1400, "beats": 1450, "id_reads": 1400}
+    counters = {f"gather.{name}": count for name, count in counts.items()}
+    counted = replace(run.systems[1], counters=counters)
+    pages = []
+    for name, systems in (("without", run.systems), ("with", (run.systems[0], counted))):
+        with RunFolder(tmp_path / name) as folder:
+            write_run(folder.partial, loaded, replace(run, systems=systems))
+        pages.append((tmp_path / name / "index.html").read_text())
+    assert ["The gather unit" in page for page in pages] == [False, True]
+    assert '<td class="n">2,000</td>' in pages[1]
+    assert '<td class="n">480 (24.0 %)</td>' in pages[1]
+    assert '<td class="n">1,400</td>' in pages[1]
+
+
 def test_names_are_escaped_in_the_page(tmp_path, loaded):
     run = example_run()
     odd = replace(run.systems[0], assumed_costs={"<b>": "because <script>"})

@@ -76,6 +76,17 @@ def test_every_counter_moves(outcomes):
     assert set(ELSEWHERE) <= set(total)
 
 
+def test_clocks_and_words_of_the_gather_unit_add_up(outcomes):
+    for name, outcome in outcomes["icarus"].items():
+        counters = outcome.result.counters
+        if "gather.busy" not in counters:
+            continue
+        parts = ("words", "output_stalls", "memory_stalls", "gaps")
+        assert counters["gather.busy"] == sum(counters[f"gather.{part}"] for part in parts), name
+        assert counters["gather.words"] == counters["gather.ids"] + counters["gather.descriptors"]
+        assert counters["gather.ids"] == counters["gather.id_reads"]
+
+
 def test_what_stands_still_is_moved_by_a_test_of_its_own():
     for name, test in ELSEWHERE.items():
         module, function = test.split(":")

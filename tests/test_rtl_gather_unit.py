@@ -90,6 +90,15 @@ def test_the_story_reaches_every_counter(told):
     assert counters["descriptors"] == 24
     assert counters["empty"] == 6
     assert counters["id_reads"] == sum(len(words) - 12 for words in bench.results)
+    assert counters["words"] == sum(map(len, bench.results))
+    assert counters["ids"] == counters["id_reads"]
+    # Two descriptors a beat, at the beginning of one.
+    assert counters["beats"] == counters["id_reads"] + 12
+    ends = [event["done"] for event in bench.events if "done" in event]
+    # Told at the edge after its last word.
+    assert counters["busy"] == sum(last - started + 1 for *_, started, _, last in ends)
+    parts = ("words", "output_stalls", "memory_stalls", "gaps")
+    assert counters["busy"] == sum(counters[name] for name in parts)
     idle = {name for name, count in counters.items() if count == 0}
     # No descriptor is bad here, and the landing always takes a word at once.
     assert idle == {"bad_descriptors", "output_stalls"}

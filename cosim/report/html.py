@@ -33,6 +33,19 @@ critical path does not appear here."""
 
 ASSUMED = """These constants come from no source. All others name one in the configuration below."""
 
+GATHER = (
+    ("busy", "clocks with a launch in the unit"),
+    ("words", "of them with a result word delivered: headers and ids"),
+    ("output_stalls", "with a word that was not taken"),
+    ("memory_stalls", "with none, and a read asked for or on the bus"),
+    ("gaps", "with neither"),
+    ("ids", "ids delivered"),
+    ("beats", "beats read from DRAM"),
+    ("id_reads", "of them for ids"),
+)
+GATHER_PARTS = ("words", "output_stalls", "memory_stalls", "gaps")
+"""Of the clocks with a launch."""
+
 
 def render_page(
     summary: Mapping[str, Any], loaded: LoadedConfig, configuration: str, plot: bytes
@@ -52,6 +65,7 @@ def render_page(
         _stages(summary),
         "<h2>Bytes moved</h2>",
         _bytes(summary),
+        *_gather(summary),
         "<h2>The same subgraph</h2>",
         _hashes(summary),
         "<h2>What is assumed</h2>",
@@ -138,6 +152,26 @@ def _bytes(summary: Mapping[str, Any]) -> str:
             values = (size(system[group].get(key, 0)) for system in systems.values())
             rows.append([label, key.replace("_", " "), *values])
     return _table(["", "what", *systems], rows, 2)
+
+
+def _gather(summary: Mapping[str, Any]) -> list[str]:
+    """What the gather units' clocks went to, and what they counted; nothing where there is none."""
+    counted = {
+        name: system["counters"]
+        for name, system in summary["systems"].items()
+        if system["counters"].get("gather.busy")
+    }
+    if not counted:
+        return []
+    rows = []
+    for key, meaning in GATHER:
+        cells = []
+        for counters in counted.values():
+            count, busy = counters[f"gather.{key}"], counters["gather.busy"]
+            share = f" ({100 * count / busy:.1f} %)" if key in GATHER_PARTS else ""
+            cells.append(f"{count:,}{share}")
+        rows.append([f"<code>gather.{key}</code>", escape(meaning), *cells])
+    return ["<h2>The gather unit</h2>", _table(["counter", "meaning", *counted], rows, 2)]
 
 
 def _hashes(summary: Mapping[str, Any]) -> str:

@@ -160,7 +160,18 @@ class GatherCounters(data.Struct):
     row_hits, row_misses, refreshes
         DRAM accesses to an open row and to another one; refreshes that an access came after.
     output_stalls
-        Clocks in which a result word was not taken.
+        Clocks in which a result word was on offer and not taken.
+    memory_stalls
+        Clocks of a launch without a word on offer, while a read was asked for or on the bus.
+    gaps
+        Clocks of a launch with neither.
+    busy
+        Clocks with a launch in the unit, from the one after it was accepted until its end was told:
+        ``words`` + ``output_stalls`` + ``memory_stalls`` + ``gaps``.
+    words, ids
+        Result words delivered; those of them that are ids, not headers.
+    beats
+        Beats that the unit read: of descriptors, positions and ids.
     quiet_entries
         Quiet periods, counted when an input ends them (so that it does not matter whether the
         clock was stopped).
@@ -177,4 +188,10 @@ class GatherCounters(data.Struct):
     row_misses: 32
     refreshes: 32
     output_stalls: 32
+    memory_stalls: 32
+    gaps: 32
+    busy: 32
+    words: 32
+    ids: 32
+    beats: 32
     quiet_entries: 32

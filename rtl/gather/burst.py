@@ -7,7 +7,10 @@ from amaranth.lib.wiring import In, Out
 from rtl.contract.axi import BOUNDARY_BYTES, Burst
 from rtl.gather.queue import Queue
 
-__all__ = ["BurstReader", "Stretch"]
+__all__ = ["DEPTH", "BurstReader", "Stretch"]
+
+DEPTH = 16
+"""Beats of a reader that can be in flight or kept, where it is not made for another number."""
 
 
 class Stretch(data.Struct):
@@ -46,7 +49,7 @@ class BurstReader(wiring.Component):
         Their words, in order; ``error`` where the bus answered with one.
     """
 
-    def __init__(self, axi, *, id, burst=8, depth=16):
+    def __init__(self, axi, *, id, burst=8, depth=DEPTH):
         if burst & burst - 1 or not 1 <= burst <= BOUNDARY_BYTES * 8 // axi.data_bits:
             raise ValueError(f"Burst must be a power of two of beats within 4 KB, not {burst!r}")
         if depth < 2 * burst:

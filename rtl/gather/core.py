@@ -6,14 +6,19 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from rtl.axi4 import Axi4Read
 from rtl.contract.gather import MAX_DISTINCT, MAX_FAN_OUT, GatherDone, GatherLaunch, GatherStatus
+from rtl.gather.burst import DEPTH
 from rtl.gather.descriptors import DescriptorChecker, DescriptorFetcher, DescriptorRun
 from rtl.gather.ids import IdReader, IdRequester
+from rtl.gather.meter import LaunchMeter
 from rtl.gather.positions import PositionSource
 from rtl.gather.results import ResultWord, ResultWriter
 
-__all__ = ["GatherUnit", "LaunchControl", "ReadArbiter"]
+__all__ = ["PULSES", "GatherUnit", "LaunchControl", "ReadArbiter"]
 
 DESCRIPTOR_ID, POSITION_ID, ID_ID = range(3)
+METERED = ("delivered", "output_stalled", "memory_stalled", "gap")
+PULSES = ("seen", "refused", "empty", "issued", "blocked", "beat", "id", *METERED)
+"""What the unit says of a clock, for counters."""
 
 
 class ReadArbiter(wiring.Component):
@@ -198,6 +203,10 @@ class GatherUnit(wiring.Component):
     seen, refused, empty, issued, blocked : Out(1)
         One clock each a descriptor looked at, refused, of an empty list; an id read requested; a
         request held up since ``outstanding`` are in flight.
+    beat, id : Out(1)
+        A beat was taken from the bus; an id was delivered.
+    delivered, output_stalled, memory_stalled, gap : Out(1)
+        As of the :class:`LaunchMeter`: what a clock with ``busy`` went to.
     """
 
     def __init__(
@@ -237,7 +246,8 @@ class GatherUnit(wiring.Component):
                 "results": Out(stream.Signature(ResultWord)),
                 "done": Out(stream.Signature(GatherDone)),
                 "abort": In(1),
-                **dict.fromkeys(("busy", "seen", "refused", "empty", "issued", "blocked"), Out(1)),
+                "busy": Out(1),
+                **dict.fromkeys(PULSES, Out(1)),
             }
         )
 
@@ -274,6 +284,7 @@ class GatherUnit(wiring.Component):
         m.submodules.reader = reader = IdReader(axi, id=ID_ID, outstanding=self._outstanding)
         m.submodules.writer = writer = ResultWriter(2 * self._max_fan_out)
         m.submodules.arbiter = arbiter = ReadArbiter(axi, 3)
+        m.submodules.meter = meter = LaunchMeter(self._outstanding + 2 * DEPTH)
         connect(m, fetcher.axi, arbiter.port0)
         connect(m, source.axi, arbiter.port1)
         connect(m, reader.axi, arbiter.port2)
@@ -306,5 +317,15 @@ class GatherUnit(wiring.Component):
             self.issued.eq(reader.issued),
             self.blocked.eq(reader.blocked),
             self.busy.eq(control.busy),
+            self.id.eq(control.word & ~writer.header),
+            self.beat.eq(self.axi.r.valid & self.axi.r.ready),
+            meter.busy.eq(control.busy),
+            meter.request.eq(self.axi.ar.valid),
+            meter.granted.eq(self.axi.ar.valid & self.axi.ar.ready),
+            meter.beats.eq(self.axi.ar.payload.len),
+            meter.answer.eq(self.beat),
+            meter.word.eq(self.results.valid),
+            meter.taken.eq(self.results.ready),
+            *(getattr(self, name).eq(getattr(meter, name)) for name in METERED),
         ]
         return m

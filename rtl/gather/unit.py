@@ -266,7 +266,13 @@ class GatherSimUnit(wiring.Component):
             "ties": dram.tie,
             "row_hits": dram.hit,
             "row_misses": dram.miss,
-            "output_stalls": core.results.valid & ~core.results.ready,
+            "output_stalls": core.output_stalled,
+            "memory_stalls": core.memory_stalled,
+            "gaps": core.gap,
+            "busy": core.busy,
+            "words": core.delivered,
+            "ids": core.id,
+            "beats": core.beat,
             "quiet_entries": woken,
         }
         for name, pulse in pulses.items():
