@@ -74,7 +74,7 @@ def test_products_by_hand(tables):
         for index, (left, right, _) in enumerate(cases):
             ctx.set(dut.left[index], left)
             ctx.set(dut.right[index], right)
-        found = [ctx.get(field.reduced(output)) for output in dut.output]
+        found = [ctx.get(output) for output in dut.output]
         assert found == [product for *_, product in cases]
 
     settle(dut, bench)
@@ -90,7 +90,7 @@ def test_products_of_random_elements(tables):
         for left, right in draws.integers(0, field.order, (300, 2)).tolist():
             ctx.set(dut.left[0], field.power(left))
             ctx.set(dut.right[0], field.power(right))
-            assert ctx.get(field.reduced(dut.output[0])) == field.power(left + right)
+            assert ctx.get(dut.output[0]) == field.power(left + right)
 
     settle(dut, bench)
 

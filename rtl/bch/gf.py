@@ -60,8 +60,6 @@ class Field:
 
     def reduced(self, polynomial):
         """The element that a polynomial of any degree stands for, as a tree of XORs."""
-        if len(polynomial) <= self.m:
-            return polynomial
         columns = [self.power(place) for place in range(len(polynomial))]
         return _map(columns, polynomial, self.m)
 
@@ -169,21 +167,18 @@ class Product(wiring.Component):
 class Products(wiring.Component):
     """``count`` independent products of two field elements each, combinational.
 
-    A tree leaves them as polynomials of twice the degree: sums of them are products just as well,
-    and :meth:`Field.reduced` makes an element of either, at a register of its own.
-
     Parameters
     ----------
     field : Field
     count : int
     tables : bool
-        Form: elements by sums of logarithms, or polynomials by :class:`Product`.
+        Form: by sums of logarithms, or by :class:`Product` and :meth:`Field.reduced`.
 
     Members
     -------
     left, right : In(m).array(count)
         Factors.
-    output : Out(width).array(count)
+    output : Out(m).array(count)
     """
 
     def __init__(self, field, count, *, tables):
@@ -194,14 +189,9 @@ class Products(wiring.Component):
             {
                 "left": In(field.m).array(count),
                 "right": In(field.m).array(count),
-                "output": Out(self.width).array(count),
+                "output": Out(field.m).array(count),
             }
         )
-
-    @property
-    def width(self):
-        """Bits of a product."""
-        return self._field.m if self._tables else 2 * self._field.m - 1
 
     def elaborate(self, platform):
         m = Module()
@@ -213,7 +203,7 @@ class Products(wiring.Component):
             m.d.comb += [
                 product.left.eq(self.left[index]),
                 product.right.eq(self.right[index]),
-                output.eq(product.output),
+                output.eq(self._field.reduced(product.output)),
             ]
         return m
 

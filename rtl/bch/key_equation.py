@@ -81,15 +81,13 @@ class KeyEquation(wiring.Component):
         locator, shifted, left, right = (
             elements(field.m, t + 1, name) for name in ("locator", "shifted", "left", "right")
         )
-        scaled, products = (
-            elements(multipliers.width, t + 1, name) for name in ("scaled", "products")
-        )
+        scaled, products = (elements(field.m, t + 1, name) for name in ("scaled", "products"))
         divisor, discrepancy, found = (
             Signal(field.m, name=name) for name in ("divisor", "discrepancy", "found")
         )
         step = Signal(range(t))
         grows = Signal()
-        m.d.comb += found.eq(field.reduced(reduce(xor, products)))
+        m.d.comb += found.eq(reduce(xor, products))
 
         def assign(targets, values):
             m.d.sync += [target.eq(value) for target, value in zip(targets, values, strict=True)]
@@ -136,9 +134,7 @@ class KeyEquation(wiring.Component):
                 m.d.sync += grows.eq((discrepancy != 0) & (self.errors <= step))
                 m.next = "SUM"
             with m.State("SUM"):
-                sums = [
-                    field.reduced(one ^ other) for one, other in zip(scaled, products, strict=True)
-                ]
+                sums = [one ^ other for one, other in zip(scaled, products, strict=True)]
                 assign(locator, sums)
                 assign(left, sums)
                 kept = [Mux(grows, *both) for both in zip(locator, shifted, strict=True)]
