@@ -37,8 +37,8 @@ class CommandIntake(wiring.Component):
     now : In(48)
         Number of the edge that ends this clock.
     commands : In(stream.Signature(ChannelCommand))
-    has_room : In(ways * luns)
-        By LUN of the channel: way * luns + lun.
+    will_have_room : In(ways * luns)
+        In the next clock, by LUN of the channel: way * luns + lun.
     busy : Out(1)
         A command has been checked and waits.
     accept : Out(ways * luns)
@@ -60,7 +60,7 @@ class CommandIntake(wiring.Component):
             {
                 "now": In(STAMP_BITS),
                 "commands": In(stream.Signature(ChannelCommand)),
-                "has_room": In(luns),
+                "will_have_room": In(luns),
                 "busy": Out(1),
                 "accept": Out(luns),
                 "command": Out(ChannelCommand),
@@ -76,15 +76,24 @@ class CommandIntake(wiring.Component):
         m = Module()
         part = self._part
         command = self.commands.payload
-        is_good, leaves = Signal(), Signal()
+        comes, is_good, leaves = Signal(), Signal(), Signal()
+        index = Signal.like(self.index)
+        # A register, since much waits for it, and the LUNs are many and far apart.
+        has_room = Signal()
+        rooms = [self.will_have_room.bit_select(each, 1) for each in (index, self.index)]
+        m.d.sync += has_room.eq(Mux(comes, *rooms))
         is_right = self._is_read(command) if part.extended is None else self._is_right(command)
-        m.d.comb += self.commands.ready.eq(~self.busy | leaves)
+        m.d.comb += [
+            self.commands.ready.eq(~self.busy | leaves),
+            comes.eq(self.commands.valid & self.commands.ready),
+            index.eq(command.way * part.luns + command.lun),
+        ]
         with m.If(self.commands.ready):
             m.d.sync += self.busy.eq(self.commands.valid)
-        with m.If(self.commands.ready & self.commands.valid):
+        with m.If(comes):
             m.d.sync += [
                 self.command.eq(command),
-                self.index.eq(command.way * part.luns + command.lun),
+                self.index.eq(index),
                 is_good.eq(
                     is_right
                     & (command.way < self._ways)
@@ -102,7 +111,7 @@ class CommandIntake(wiring.Component):
                     self.refused_tag.eq(self.command.tag),
                     self.refused_edge.eq(self.now),
                 ]
-            with m.Elif(self.has_room.bit_select(self.index, 1)):
+            with m.Elif(has_room):
                 m.d.comb += leaves.eq(1)
                 m.d.comb += self.accept.eq(1 << self.index)
         return m

@@ -37,8 +37,8 @@ class LunStates(wiring.Component):
         Strobe: a poll found the LUN ready.
     rb_n : In(luns)
         Ready/busy of the LUN's way.
-    has_room : Out(luns)
-        Less than two commands.
+    will_have_room : Out(luns)
+        Less than two commands in the next clock.
     is_second : Out(luns)
         A command that comes in will be pending.
     head, tail : Out(luns)
@@ -60,7 +60,7 @@ class LunStates(wiring.Component):
         self._luns = luns
         self._is_polled = is_polled
         ins = ("accept", "issue", "poll", "take", "status_ready", "rb_n")
-        outs = ("has_room", "is_second", "head", "tail", "found")
+        outs = ("will_have_room", "is_second", "head", "tail", "found")
         wants = ("wants_issue", "wants_poll", "wants_transfer")
         super().__init__(
             {"now": In(STAMP_BITS), "calm": In(1), "wake_is_known": Out(1)}
@@ -71,11 +71,12 @@ class LunStates(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        occupied, full = Signal(self._luns), Signal(self._luns)
+        occupied, full, will_be_full = (Signal(self._luns) for _ in range(3))
         sensing, ready, may_look = (Signal(self._luns) for _ in range(3))
         due = Signal(self._luns)
         m.d.comb += [
-            self.has_room.eq(~full),
+            will_be_full.eq((full | self.accept & occupied) & ~self.take),
+            self.will_have_room.eq(~will_be_full),
             self.is_second.eq(occupied & ~full),
             self.tail.eq(self.head ^ occupied),
             self.wants_issue.eq(occupied & ~sensing & ~ready),
@@ -83,7 +84,7 @@ class LunStates(wiring.Component):
         ]
         m.d.sync += [
             occupied.eq(occupied & ~(self.take & ~full) | self.accept),
-            full.eq((full | self.accept & occupied) & ~self.take),
+            full.eq(will_be_full),
             self.head.eq(self.head ^ self.take),
             sensing.eq((sensing | self.issue) & ~self.found),
             ready.eq((ready | self.found) & ~self.take),

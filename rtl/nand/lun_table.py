@@ -136,7 +136,7 @@ class LunTable(wiring.Component):
         m.d.comb += [
             chosen.eq(1 << self.index),
             intake.now.eq(self.now),
-            intake.has_room.eq(states.has_room),
+            intake.will_have_room.eq(states.will_have_room),
             intake.refused_taken.eq(self.refused_taken),
             self.refused_valid.eq(intake.refused_valid),
             self.refused_tag.eq(intake.refused_tag),

@@ -19,7 +19,16 @@ STATES = ("put_aside", "suspending", "reads", "returns")
 """Of :class:`LunSuspends`."""
 SUSPEND_INS = (*SUSPEND_STROBES, "conflicts")
 SUSPEND_OUTS = ("wants_suspend", "wants_resume", "put_aside")
-OUTS = ("has_room", "is_second", "head", "tail", "ready", "became_ready", "was_issued", "timed_out")
+OUTS = (
+    "will_have_room",
+    "is_second",
+    "head",
+    "tail",
+    "ready",
+    "became_ready",
+    "was_issued",
+    "timed_out",
+)
 WANTS = ("wants_issue", "wants_poll", "wants_transfer", "wants_completion")
 
 
@@ -50,7 +59,7 @@ class OperationStates(wiring.Component):
 
     Members
     -------
-    now, accept, poll, take, rb_n, has_room, is_second, head, tail
+    now, accept, poll, take, rb_n, will_have_room, is_second, head, tail
         As in :class:`LunStates`; ``take`` frees the place of a command that completes, too.
     kind : In(OrderKind)
         Of the command that comes in.
@@ -195,15 +204,16 @@ class OperationStates(wiring.Component):
 
     def _keep_places(self, m, occupied, put_aside):
         """Two commands a LUN, the active one at ``head``; returns the LUNs that have both."""
-        full = Signal(self._luns)
+        full, will_be_full = Signal(self._luns), Signal(self._luns)
         m.d.comb += [
-            self.has_room.eq(~full),
+            will_be_full.eq((full | self.accept & occupied) & ~self.take),
+            self.will_have_room.eq(~will_be_full),
             self.is_second.eq(occupied & ~full),
             self.tail.eq(self.head ^ occupied),
         ]
         m.d.sync += [
             occupied.eq(occupied & ~(self.take & ~full) | self.accept),
-            full.eq((full | self.accept & occupied) & ~self.take),
+            full.eq(will_be_full),
             self.head.eq(self.head ^ (self.take | put_aside)),
         ]
         return full
