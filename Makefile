@@ -10,7 +10,7 @@ SIM ?= verilator
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 .PHONY: help setup compare test check sim verilog bench bench-flash-channel bench-firmware
-.PHONY: flash-campaign bch-campaign synth formal firmware-costs clean
+.PHONY: flash-campaign bch-campaign randomness synth formal firmware-costs clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:[^#]*## /\t/' | expand -t 22
@@ -61,6 +61,9 @@ bch-campaign: $(STAMP)  ## the ECC decoder's RTL on Verilator against bchlib, ga
 bench-firmware: $(STAMP)  ## a stream of reads, and core time a list by routine, into docs and build
 	mkdir -p build/bench
 	$(BIN)/csd-cosim bench firmware --json build/bench/firmware.json --docs docs/firmware.md $(ARGS)
+
+randomness: $(STAMP)  ## chi-square tests of the positions that lists are sampled at, into docs
+	$(BIN)/python -m tests.randomness --page docs/gather.md $(ARGS)
 
 synth: $(STAMP)  ## cells and clock of the RTL on an ECP5, cells on an UltraScale+ (UNITS=a,b), into docs and build
 	$(BIN)/python -m cosim.synthesis $(if $(UNITS),--units $(UNITS),--page docs/synthesis.md) \
