@@ -139,6 +139,8 @@ class ArmProgram:
     source : Path
         A file without data of its own and without calls to elsewhere.
     core : ArmCore
+    policy : str
+        The page buffer's replacement policy, by the name of its header.
 
     Raises
     ------
@@ -148,14 +150,15 @@ class ArmProgram:
         If it does not compile; the compiler's words are on standard error.
     """
 
-    def __init__(self, source: Path, core: ArmCore = CORES["cortex_a9"]) -> None:
+    def __init__(
+        self, source: Path, core: ArmCore = CORES["cortex_a9"], policy: str = "lru"
+    ) -> None:
         self.core = core
         with tempfile.TemporaryDirectory() as folder:
             made = Path(folder) / "routine.o"
             command = [sys.executable, "-m", "ziglang", "cc", *core.target, *FLAGS, *DEFINES]
-            subprocess.run(
-                [*command, "-c", str(source), "-o", str(made)], check=True, cwd=source.parent
-            )
+            command += [f'-DPOLICY="{policy}.h"', "-c", str(source), "-o", str(made)]
+            subprocess.run(command, check=True, cwd=source.parent)
             with made.open("rb") as file:
                 self._load(source, ELFFile(file))
 

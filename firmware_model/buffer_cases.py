@@ -1,7 +1,7 @@
 """The page buffer in C beside the model's: one random story, told to both, step by step.
 
-After each step the tables of both must say the same: which page is in which frame, the order of the
-idle frames, hash chains, reads in flight, jobs that wait, and for what.
+After each step the tables of both must say the same: which page is in which frame, what the policy
+keeps, hash chains, reads in flight, jobs that wait, and for what.
 """
 
 from collections import deque
@@ -22,6 +22,7 @@ from firmware_model.buffer_work import (
 from firmware_model.fits import Rows
 from firmware_model.mismatch import equal
 from firmware_model.page_buffer import Claim, Fill, Frame, PageBuffer
+from firmware_model.replacement_cases import compare_policy, prepare_policy
 from firmware_model.tables import empty_tables, entries, listed
 from rtl.contract.kernel import Cause
 from rtl.contract.page import PageLayout
@@ -33,17 +34,22 @@ EVERYTHING = (1 << LAYOUT.codewords // 2) - 1
 NOW = Cause(0, 0)
 FRAMES, PAGES, REQUESTS = 6, 20, 3
 HIT, MERGE, MISS, WAIT = range(4)
-STORIES = (
-    (0, 0.2, 3),
-    (1, 0.2, 5),
-    (2, 0.7, 3),
-    (5, 0.95, 5),
-    (7, 0.99, 5),
-    (28, 0.97, 3),
-    (50, 0.97, 3),
-    (21, 0.97, 3),
-)
-"""Seeds and habits with which every case occurs."""
+STORIES = {
+    "lru": (
+        (0, 0.2, 3, PAGES),
+        (1, 0.2, 5, PAGES),
+        (2, 0.7, 3, PAGES),
+        (5, 0.95, 5, PAGES),
+        (7, 0.99, 5, PAGES),
+        (28, 0.97, 3, PAGES),
+        (50, 0.97, 3, PAGES),
+        (21, 0.97, 3, PAGES),
+    ),
+    "clock": ((0, 0.2, 3, PAGES), (1, 0.2, 5, PAGES)),
+    # Of few pages one is often claimed anew while it is remembered.
+    "2q": ((0, 0.2, 3, PAGES), (1, 0.2, 5, PAGES), (2, 0.7, 3, PAGES), (3, 0.7, 3, 9)),
+}
+"""By policy: seeds and habits with which every case occurs."""
 
 
 @dataclass(eq=False)
@@ -95,8 +101,9 @@ class _Story:
         entry["request"] = request
         table["requests"][request]["jobs"] += 1
         counts = claim_work(self.buffer, page, pairs)
-        victim = self.buffer.oldest_idle
-        leaver = None if victim is None else self.buffer.frame(victim)
+        policy = self.buffer.replacement
+        leaves = policy.has_idle and not self.buffer.has_fresh
+        leaver = self.buffer.frame(policy.leaver()) if leaves else None
         fresh = self.buffer.has_fresh
         run = self.step("buffer_claim", counts, job.number)
         job.claim = self.buffer.claim(page, NOW)
@@ -213,10 +220,7 @@ class _Story:
             chain = listed(table["frames"], int(chains[page]), "chain")
             pages = [int(table["frames"][number]["page"]) for number in chain]
             equal("hash chain", pages, list(buffer.hashes.chain(page)))
-        anchor = int(table["capacity"])
-        idle = listed(table["frames"], int(table["frames"][anchor]["newer"]), "newer", anchor)
-        pages = [int(table["frames"][number]["page"]) for number in idle]
-        equal("idle frames", pages, list(buffer._idle))
+        compare_policy(table, buffer.replacement)
         waiting = listed(table["jobs"], int(table["waiting"]), "next")
         pages = [int(table["jobs"][number]["page"]) for number in waiting]
         equal("pages that wait", pages, list(buffer.waiting))
@@ -242,15 +246,27 @@ def _sure(value: Any) -> Any:
     return value
 
 
-def tell(program: ArmProgram, seed: int, steps: int, *, hot: float, wide: int) -> dict[str, Rows]:
+def tell(
+    program: ArmProgram,
+    seed: int,
+    steps: int,
+    *,
+    hot: float,
+    wide: int,
+    pages: int = PAGES,
+    policy: str = "lru",
+) -> dict[str, Rows]:
     """A story of ``steps`` random steps; the counts and runs of each routine.
 
-    A share ``hot`` of the claims is for two pages; jobs want fewer than ``wide`` pairs. The device
-    is busy for a while, then less so: frames become idle.
+    A share ``hot`` of the claims is for two of ``pages`` pages; jobs want fewer than ``wide``
+    pairs. The device is busy for a while, then less so: frames become idle. ``program`` must be
+    made for ``policy``.
     """
     generator = np.random.default_rng(seed)
-    buffer = PageBuffer(simpy.Environment(), LAYOUT, FRAMES)
-    story = _Story(program, buffer, empty_tables(FRAMES, buffer.hashes.mask))
+    buffer = PageBuffer(simpy.Environment(), LAYOUT, FRAMES, policy)
+    memory = empty_tables(FRAMES, buffer.hashes.mask)
+    prepare_policy(memory[0], buffer.replacement)
+    story = _Story(program, buffer, memory)
     for number in range(steps):
         busy = number // 40 % 2
         weights = {
@@ -267,7 +283,7 @@ def tell(program: ArmProgram, seed: int, steps: int, *, hot: float, wide: int) -
                     np.bitwise_or.reduce(1 << generator.integers(0, 6, generator.integers(1, wide)))
                 )
                 widen = EVERYTHING if generator.random() < 0.1 else 0
-                page = int(generator.integers(2 if generator.random() < hot else PAGES))
+                page = int(generator.integers(2 if generator.random() < hot else pages))
                 story.claim(page, pairs, widen, int(generator.integers(REQUESTS)))
             case "fill":
                 which = int(generator.integers(len(story.reading)))
@@ -282,10 +298,11 @@ def tell(program: ArmProgram, seed: int, steps: int, *, hot: float, wide: int) -
     return story.rows
 
 
-def buffer_rows(program: ArmProgram) -> dict[str, Rows]:
+def buffer_rows(program: ArmProgram, policy: str) -> dict[str, Rows]:
     """Rows of all routines of the page buffer."""
     rows: dict[str, Rows] = {}
-    for seed, hot, wide in STORIES:
-        for routine, found in tell(program, seed, 500, hot=hot, wide=wide).items():
-            rows.setdefault(routine, []).extend(found)
+    for seed, hot, wide, pages in STORIES[policy]:
+        found = tell(program, seed, 500, hot=hot, wide=wide, pages=pages, policy=policy)
+        for routine, some in found.items():
+            rows.setdefault(routine, []).extend(some)
     return rows

@@ -1,13 +1,14 @@
 """What the routines of the page buffer have to do, by the state of its tables.
 
-The costs of ``c/page_buffer.c`` depend on these counts. All take the state before the step.
+The costs of ``c/page_buffer.c`` depend on these counts, and on those of the policy
+(:mod:`firmware_model.replacement`). All take the state before the step.
 
 =============  ======================================================================
 ``compare``    frames of the page's hash chain that are looked at
 ``pinned``     the page has a frame, which is in use
 ``idle``       the page has an idle frame; of a release: the frame becomes idle
 ``fresh``      the page gets a frame that never held one
-``evict``      the page gets the frame that is used least recently
+``evict``      the page gets the frame of another one, that the policy chooses
 ``walk``       frames before it in the hash chain that it leaves (reads, for a fill)
 ``wait``       all frames are pinned: the job waits, the first one for its page
 ``join``       all frames are pinned: the job waits with others for its page
@@ -39,27 +40,25 @@ Counts = dict[str, int]
 OUTCOMES = ("pinned", "idle", "fresh", "evict", "wait", "join")
 """Of a claim: one of them."""
 NEED = dict.fromkeys(("fill", "merge", "miss", "search", "behind"), 0)
-CLAIM = dict.fromkeys(("compare", *OUTCOMES, "walk", "queue", "later"), 0) | NEED
-RELEASE = dict.fromkeys(("idle", "hand_over", "walk", "wake"), 0)
+CLAIM = ("compare", *OUTCOMES, "walk", "queue", "later")
+RELEASE = ("idle", "hand_over", "walk", "wake")
 
 
 def claim_work(buffer: PageBuffer, page: int, pairs: int) -> Counts:
     """Of ``buffer_claim``, for the codeword pairs of the mask ``pairs``."""
-    chain = buffer.hashes.chain(page)
+    policy, chain = buffer.replacement, buffer.hashes.chain(page)
     frame = buffer.frame(page)
+    counts = dict.fromkeys((*CLAIM, *policy.claim_counts), 0) | NEED
     if frame is not None:
-        kind = {"idle": 1} if not frame.pins else {"pinned": 1}
-        return CLAIM | kind | {"compare": chain.index(page) + 1} | grant_work(frame, pairs)
-    counts = CLAIM | {"compare": len(chain)}
-    oldest = buffer.oldest_idle
+        found = {"pinned" if frame.pins else "idle": 1, "compare": chain.index(page) + 1}
+        return counts | found | policy.use_work(page) | grant_work(frame, pairs)
+    counts["compare"] = len(chain)
     if buffer.has_fresh:
         return counts | {"fresh": 1, "miss": 1}
-    if oldest is not None:
-        return counts | {
-            "evict": 1,
-            "walk": buffer.hashes.chain(oldest).index(oldest),
-            "miss": 1,
-        }
+    if policy.has_idle:
+        leaver = policy.leaver()
+        walk = buffer.hashes.chain(leaver).index(leaver)
+        return counts | {"evict": 1, "walk": walk, "miss": 1} | policy.replace_work(page)
     pages = list(buffer.waiting)
     if page in buffer.waiting:
         queue = pages.index(page)
@@ -95,13 +94,15 @@ def wake_work(frame: Frame, fill: Fill, pairs: int, *, ok: bool) -> Counts:
 
 def release_work(buffer: PageBuffer, frame: Frame) -> Counts:
     """Of ``buffer_release``."""
+    counts = dict.fromkeys((*RELEASE, *buffer.replacement.release_counts), 0)
     if frame.pins > 1:
-        return RELEASE
+        return counts
     if not buffer.waiting:
-        return RELEASE | {"idle": 1}
+        return counts | {"idle": 1}
     walk = buffer.hashes.chain(frame.page).index(frame.page)
-    jobs = next(iter(buffer.waiting.values()))
-    return RELEASE | {"hand_over": 1, "walk": walk, "wake": len(jobs)}
+    page, jobs = next(iter(buffer.waiting.items()))
+    work = buffer.replacement.hand_over_work(frame.page, page)
+    return counts | {"hand_over": 1, "walk": walk, "wake": len(jobs)} | work
 
 
 def _need(fills: Sequence[Fill], missing: int) -> Counts:

@@ -193,11 +193,12 @@ class Cores:
     def __init__(
         self, kernel: Kernel, parameters: FirmwareParameters, costs: CostTable | None = None
     ) -> None:
+        policy = parameters.page_buffer_policy
         self.cores = tuple(
             Core(
                 kernel,
                 core,
-                load_costs((core.kind, "assumed")) if costs is None else costs,
+                load_costs((core.kind, "assumed"), policy) if costs is None else costs,
                 [task for task, name in parameters.binding.items() if name == core.name],
             )
             for core in parameters.cores

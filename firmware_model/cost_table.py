@@ -124,14 +124,14 @@ class CostTable:
         return cycles
 
 
-def load_costs(tables: Iterable[str] = ("cortex_a9", "assumed")) -> CostTable:
-    """Read tables from ``costs/``.
+def load_costs(tables: Iterable[str] = ("cortex_a9", "assumed"), policy: str = "lru") -> CostTable:
+    """Read tables from ``costs/``, those of a page buffer with the replacement ``policy``.
 
     Raises
     ------
     ValueError
-        If there is no such table, it has an unknown key or a bad number, or two tables name the
-        same routine; the message begins with the file's name.
+        If there is no such table, it has an unknown key or a bad number, it has policies but not
+        this one, or two tables name the same routine; the message begins with the file's name.
     """
     routines: dict[str, RoutineCost] = {}
     for table in tables:
@@ -140,7 +140,12 @@ def load_costs(tables: Iterable[str] = ("cortex_a9", "assumed")) -> CostTable:
             known = ", ".join(sorted(file.stem for file in COSTS.glob("cortex_*.yaml")))
             raise ValueError(f"Costs must be those of one of {known}, not of {table!r}")
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
-        for name, entry in document["routines"].items():
+        policies = document.get("policies", {policy: {}})
+        if policy not in policies:
+            raise ValueError(
+                f"{path.name}: policy must be one of {', '.join(policies)}, not {policy!r}"
+            )
+        for name, entry in (document["routines"] | policies[policy]).items():
             if name in routines:
                 raise ValueError(f"{path.name}: routine {name} must be in one table only")
             routines[name] = _routine(f"{path.name}: {name}", entry)

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from firmware_model.arm_machine import CORES, FLAGS, SOURCES, ArmCore, ArmProgram, compiler_version
 from firmware_model.cost_table import COSTS
 from firmware_model.fits import Fit, Rows, entered, fit
+from firmware_model.replacement import POLICIES
+from firmware_model.replacement_cases import POLICY_HEADERS
 from firmware_model.routines import GROUPS, Group
 
 __all__ = ["main", "measure", "table_text"]
@@ -19,15 +21,20 @@ __all__ = ["main", "measure", "table_text"]
 Fits = dict[str, dict[str, Fit]]
 
 
-def measure(group: Group, core: ArmCore) -> dict[str, tuple[Sequence[str], Fits]]:
+def measure(
+    group: Group, core: ArmCore, policy: str = "lru"
+) -> dict[str, tuple[Sequence[str], Fits]]:
     """Of each routine: what its cost depends on, and its fits.
 
-    Those are ``instructions``, and ``loads`` and ``stores`` by object.
+    Those are ``instructions``, and ``loads`` and ``stores`` by object. With another ``policy`` than
+    LRU they are those of the routines that depend on it.
     """
-    program = ArmProgram(SOURCES / f"{group.source}.c", core)
+    program = ArmProgram(SOURCES / f"{group.source}.c", core, POLICY_HEADERS[policy])
+    found = group.rows(program, policy) if group.of_policy else group.rows(program)
     return {
         routine: ([*rows[0][0]], _fits(group, routine, rows))
-        for routine, rows in group.rows(program).items()
+        for routine, rows in found.items()
+        if policy == "lru" or routine in group.of_policy
     }
 
 
@@ -57,9 +64,16 @@ def table_text(core: ArmCore) -> str:
         f'options: "{" ".join((*core.target, *FLAGS))}"',
         "routines:",
     ]
+    of_policy: dict[str, list[str]] = {policy: [] for policy in POLICIES}
     for group in GROUPS:
-        for routine, (counts, fits) in measure(group, core).items():
-            lines += _routine_text(routine, counts, fits)
+        for policy, text in of_policy.items():
+            if policy == "lru" or group.of_policy:
+                for routine, found in measure(group, core, policy).items():
+                    where = text if routine in group.of_policy else lines
+                    where += _routine_text(routine, *found)
+    lines.append("policies:  # of the page buffer")
+    for policy, text in of_policy.items():
+        lines += (f"  {line}" for line in (f"{policy}:", *text))
     return "\n".join(lines) + "\n"
 
 

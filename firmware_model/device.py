@@ -64,7 +64,9 @@ class Device:
         self.counters = Counters()
         self.cores = Cores(kernel, parameters, costs)
         self.extents = ExtentMap(parameters.layout, parameters.striping)
-        self.page_buffer = PageBuffer(env, parameters.layout, parameters.page_buffer_pages)
+        self.page_buffer = PageBuffer(
+            env, parameters.layout, parameters.page_buffer_pages, parameters.page_buffer_policy
+        )
         dram = Dram(kernel, parameters.dram_bytes_per_second)
         self._dma = DmaEngine(kernel, device_port, dram, parameters.dma)
         scheduler = FlashScheduler(

@@ -1,10 +1,11 @@
-"""The page buffer in the SSD's DRAM: frames of flash pages, pinned while in use, LRU otherwise."""
+"""The page buffer in the SSD's DRAM: frames of flash pages, pinned while in use."""
 
-from collections import OrderedDict
-from collections.abc import Generator, Mapping, Sequence, Sized
+from collections.abc import Generator, Mapping, Sized
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from firmware_model.hash_chains import HashChains
+from firmware_model.replacement import POLICIES
 from rtl.contract.kernel import Cause
 from rtl.contract.page import PageLayout
 
@@ -65,37 +66,16 @@ class Claim(NamedTuple):
     """Whether all frames had been pinned."""
 
 
-class HashChains:
-    """The hash table in which frames are found: chains of pages, new ones first.
-
-    There is a power of two of them, at least one a frame; the low bits of a page number choose.
-    """
-
-    def __init__(self, frames: int) -> None:
-        self.mask = (1 << (frames - 1).bit_length()) - 1
-        self._chains: dict[int, list[int]] = {}
-
-    def chain(self, page: int) -> Sequence[int]:
-        """Pages of the chain in which ``page`` is, or would be."""
-        return self._chains.get(page & self.mask, ())
-
-    def add(self, page: int) -> None:
-        self._chains.setdefault(page & self.mask, []).insert(0, page)
-
-    def remove(self, page: int) -> None:
-        self._chains[page & self.mask].remove(page)
-
-
 class PageBuffer:
     """``capacity`` frames, found by logical page number.
 
     A frame is claimed (pinned) before it is used and released after. An unpinned frame keeps its
-    page until it is the least recently used one and a page without a frame needs it. When all
-    frames are pinned, claims wait in order (those of one page together), and a release hands the
-    frame over to the first of them at once. Whoever holds a pin must not claim another frame
-    before it is released; then every wait ends. No time passes here but in such waits: the steps
-    are :class:`~firmware_model.page_reader.PageReader`'s, and :mod:`firmware_model.buffer_work`
-    says what they have to do.
+    page until a page without a frame needs one, and the policy chooses this one. When all frames
+    are pinned, claims wait in order (those of one page together), and a release hands the frame
+    over to the first of them at once, whatever the policy. Whoever holds a pin must not claim
+    another frame before it is released; then every wait ends. No time passes here but in such
+    waits: the steps are :class:`~firmware_model.page_reader.PageReader`'s, and
+    :mod:`firmware_model.buffer_work` says what they have to do.
 
     Parameters
     ----------
@@ -103,9 +83,11 @@ class PageBuffer:
     layout : PageLayout
     capacity : int
         Frames, at least 1.
+    policy : str
+        Who leaves, one of :data:`~firmware_model.replacement.POLICIES`.
     """
 
-    def __init__(self, env: Any, layout: PageLayout, capacity: int) -> None:
+    def __init__(self, env: Any, layout: PageLayout, capacity: int, policy: str = "lru") -> None:
         if capacity < 1:
             raise ValueError(f"capacity must be at least one page, not {capacity!r}")
         self.evictions = 0
@@ -117,9 +99,9 @@ class PageBuffer:
         self._layout = layout
         self._capacity = capacity
         self._frames: dict[int, Frame] = {}
-        self._idle: OrderedDict[int, Frame] = OrderedDict()
         self._waiting: dict[int, list[Any]] = {}
         self.hashes = HashChains(capacity)
+        self.replacement = POLICIES[policy](capacity)
 
     def __len__(self) -> int:
         return len(self._frames)
@@ -132,11 +114,6 @@ class PageBuffer:
     def has_fresh(self) -> bool:
         """Whether there are frames that never held a page."""
         return len(self._frames) < self._capacity
-
-    @property
-    def oldest_idle(self) -> int | None:
-        """The page that leaves next."""
-        return next(iter(self._idle), None)
 
     @property
     def waiting(self) -> Mapping[int, Sized]:
@@ -163,25 +140,33 @@ class PageBuffer:
         frame.pins -= 1
         if frame.pins:
             return
-        self._idle[frame.page] = frame
-        if self._waiting:
-            # No other frame is idle, and no waiting page has a frame: this one goes to the first.
-            page = next(iter(self._waiting))
-            turns = self._waiting.pop(page)
-            self._make_room()
-            granted = self._add(page, pins=len(turns))
-            self.hand_overs += 1
-            for turn in turns:
-                turn.succeed(Claim(granted, cause, waited=True))
+        if not self._waiting:
+            self.replacement.rest(frame.page)
+            return
+        # No other frame is idle, and no waiting page has a frame: this one goes to the first.
+        page = next(iter(self._waiting))
+        turns = self._waiting.pop(page)
+        self.replacement.hand_over(frame.page, page)
+        self._remove(frame.page)
+        granted = self._add(page, pins=len(turns))
+        self.hand_overs += 1
+        for turn in turns:
+            turn.succeed(Claim(granted, cause, waited=True))
 
     def _take(self, page: int) -> Frame | None:
         """Pin ``page``'s frame, or a new one; None if all are pinned (as while anybody waits)."""
         frame = self._frames.get(page)
         if frame is not None:
-            self._idle.pop(page, None)
+            self.replacement.use(page)
             frame.pins += 1
             return frame
-        return self._add(page, pins=1) if self._make_room() else None
+        if self.has_fresh:
+            self.replacement.enter(page)
+        elif self.replacement.has_idle:
+            self._remove(self.replacement.replace(page))
+        else:
+            return None
+        return self._add(page, pins=1)
 
     def _add(self, page: int, *, pins: int) -> Frame:
         frame = Frame(page, bytearray(self._layout.page_bytes), pins=pins)
@@ -189,16 +174,10 @@ class PageBuffer:
         self.hashes.add(page)
         return frame
 
-    def _make_room(self) -> bool:
-        if len(self._frames) < self._capacity:
-            return True
-        if not self._idle:
-            return False
-        page, _ = self._idle.popitem(last=False)
+    def _remove(self, page: int) -> None:
         del self._frames[page]
         self.hashes.remove(page)
         self.evictions += 1
-        return True
 
     def begin_fill(self, frame: Frame, pairs: int) -> Fill:
         """Announce a read of the codeword pairs from the first to the last of ``pairs``."""

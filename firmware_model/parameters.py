@@ -10,6 +10,7 @@ from enum import StrEnum
 from fractions import Fraction
 from types import MappingProxyType
 
+from firmware_model.replacement import POLICIES
 from rtl.contract.nvme import PAGE_BYTES
 from rtl.contract.page import PageLayout
 from rtl.contract.striping import Striping
@@ -203,6 +204,8 @@ class FirmwareParameters:
         Bandwidth of the SSD's DRAM, shared by flash and DMA.
     page_buffer_pages : int
         Frames of the page buffer.
+    page_buffer_policy : str
+        Which page leaves it, one of :data:`~firmware_model.replacement.POLICIES`.
     page_jobs : int
         Page reads and gathers that the firmware keeps track of at a time.
     subgraph_buffer_bytes : int
@@ -220,8 +223,8 @@ class FirmwareParameters:
     Raises
     ------
     ValueError
-        If a number is not positive, a task has no core, a core is named twice, or the namespace
-        is larger than the flash array.
+        If a number is not positive, the policy is unknown, a task has no core, a core is named
+        twice, or the namespace is larger than the flash array.
     """
 
     cores: tuple[CoreParameters, ...]
@@ -234,6 +237,7 @@ class FirmwareParameters:
     page_buffer_pages: int
     page_jobs: int
     subgraph_buffer_bytes: int
+    page_buffer_policy: str = "lru"
     body_pieces_ahead: int = 2
     list_pages: int = 64
     sampling_whole_page: bool = True
@@ -245,6 +249,11 @@ class FirmwareParameters:
         _positive(self, *(name for name in numbers if name != "read_retries"))
         if self.read_retries < 0:
             raise ValueError(f"read_retries must not be negative, not {self.read_retries}")
+        if self.page_buffer_policy not in POLICIES:
+            raise ValueError(
+                f"page_buffer_policy must be one of {', '.join(POLICIES)}, "
+                f"not {self.page_buffer_policy!r}"
+            )
         names = [core.name for core in self.cores]
         if not names or len(set(names)) != len(names):
             raise ValueError(f"cores must be at least one, with different names, not {names}")

@@ -33,9 +33,11 @@ class Group:
     """
 
     source: str
-    rows: Callable[[ArmProgram], Mapping[str, Rows]]
+    rows: Callable[..., Mapping[str, Rows]]
+    """Of a program, and a policy where routines depend on one."""
     without_base: tuple[str, ...] = ()
     loops: tuple[str, ...] = ()
+    of_policy: tuple[str, ...] = ()
 
 
 def _grid(
@@ -119,7 +121,8 @@ GROUPS = (
         source="page_buffer",
         rows=buffer_rows,
         without_base=("buffer_claim",),
-        loops=("compare", "walk", "queue", "fill"),
+        loops=("compare", "walk", "queue", "fill", "ghost", "drop_walk"),
+        of_policy=("buffer_claim", "buffer_release"),
     ),
     Group(source="flash", rows=flash_rows),
     Group(source="read_retry", rows=retry_rows),

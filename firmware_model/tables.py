@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 __all__ = [
+    "ANCHORS",
     "CHANNELS",
     "DEFINES",
     "FRAMES",
@@ -19,6 +20,8 @@ __all__ = [
 
 FRAMES = 1024
 JOBS = 1024
+ANCHORS = 3
+"""Frames behind the last one that begin lists of a replacement policy."""
 CHANNELS = 8
 LUNS_A_CHANNEL = 16
 NONE = 0xFFFF_FFFF
@@ -39,6 +42,13 @@ FILL = np.dtype(
         ("read", READ),
     ]
 )
+POLICY = np.dtype(
+    [
+        *_words("idle hand young young_limit free_ghost ghost_mask").descr,
+        ("marks", "<u4", FRAMES),
+        ("ghosts", "<u4", FRAMES),
+    ]
+)
 TABLES = np.dtype(
     [
         *_words("capacity used mask waiting free_job free_fill").descr,
@@ -54,6 +64,7 @@ TABLES = np.dtype(
         ("chains", "<u4", FRAMES),
         ("luns", _words("outstanding first last"), CHANNELS * LUNS_A_CHANNEL),
         ("ready_luns", _ring(LUNS_A_CHANNEL), CHANNELS),
+        ("policy", POLICY),
     ]
 )
 """``struct tables``; the compiler refuses a size that differs."""
@@ -75,7 +86,8 @@ def empty_tables(capacity: int, mask: int) -> np.ndarray:
     for name in ("jobs", "fills"):
         table[name]["next"] = [*range(1, JOBS), NONE]
     table["chains"] = NONE
-    table["frames"][capacity]["older"] = table["frames"][capacity]["newer"] = capacity
+    for anchor in range(capacity, capacity + ANCHORS):
+        table["frames"][anchor]["older"] = table["frames"][anchor]["newer"] = anchor
     for name in ("first", "last"):
         table["luns"][name] = NONE
     return memory

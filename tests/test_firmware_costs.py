@@ -20,6 +20,8 @@ from firmware_model.header_cases import block_of, judge_block, slots_of
 from firmware_model.mismatch import words
 from firmware_model.ns_config import NsConfig, Refusal, SegmentList, parse_entry, target_of
 from firmware_model.nvme_cases import decode_run, prp_run
+from firmware_model.replacement import POLICIES
+from firmware_model.replacement_cases import POLICY_HEADERS
 from firmware_model.routine_cases import BLOCKS, body_run, group_counts, group_run, sqe_run
 from firmware_model.tables import NONE, empty_tables
 from rtl.contract.codec import pack
@@ -56,7 +58,9 @@ def test_counted_routines_fit_and_assumed_ones_say_why(core):
     text = (COSTS / f"{core}.yaml").read_text(encoding="utf-8")
     residuals = [float(word) for word in re.findall(r"# residual (\S+)", text)]
     table = load_costs((core, "assumed"))
-    assert len(residuals) == len(table.routines) - len(table.assumed) >= 24
+    counted = len(table.routines) - len(table.assumed)
+    assert len(residuals) == counted + 2 * (len(POLICIES) - 1)  # claim and release
+    assert counted >= 24
     assert max(residuals) <= RESIDUALS[core]
     assert all(table.assumed.values())
 
@@ -114,14 +118,25 @@ def test_sqe_decode_judges_as_the_model():
                     sqe_run(program, raw)
 
 
+@pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("core", CORES)
-def test_page_buffer_and_flash_queues_tell_the_model_s_story_at_its_cost(core):
-    """Frame by frame and read by read, with other seeds than the cost tables are made with."""
-    program = ArmProgram(SOURCES / "page_buffer.c", CORES[core])
-    stories = [tell(program, n, 250, hot=hot, wide=4) for n, hot in ((1000, 0.3), (1001, 0.9))]
-    stories.append(flash_rows(ArmProgram(SOURCES / "flash.c", CORES[core]), 300))
-    table = load_costs((core,)).routines
-    for routine, rows in (item for story in stories for item in story.items()):
+def test_page_buffer_tells_the_model_s_story_at_its_cost(core, policy):
+    """Frame by frame, with other seeds than the cost tables are made with."""
+    program = ArmProgram(SOURCES / "page_buffer.c", CORES[core], POLICY_HEADERS[policy])
+    for seed, hot, pages in ((1000, 0.3, 20), (1001, 0.9, 20), (1002, 0, 9)):
+        rows = tell(program, seed, 120, hot=hot, wide=4, pages=pages, policy=policy)
+        compare_with_table(rows, core, policy)
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_flash_queues_tell_the_model_s_story_at_its_cost(core):
+    """Read by read."""
+    compare_with_table(flash_rows(ArmProgram(SOURCES / "flash.c", CORES[core]), 300), core)
+
+
+def compare_with_table(story, core, policy="lru"):
+    table = load_costs((core,), policy).routines
+    for routine, rows in story.items():
         cost = table[routine]
         for counts, run in rows:
             assert abs(run.instructions - cost.instructions(counts)) <= RESIDUALS[core]
@@ -311,6 +326,9 @@ def test_bad_table_is_refused(tmp_path, monkeypatch, text, message):
     monkeypatch.setattr(cost_table, "COSTS", tmp_path)
     with pytest.raises(ValueError, match=message):
         load_costs(["bad"])
+    (tmp_path / "odd.yaml").write_text("{routines: {}, policies: {fifo: {}}}")
+    with pytest.raises(ValueError, match=r"odd.yaml: policy must be one of fifo, not 'lru'"):
+        load_costs(["odd"])
     (tmp_path / "one.yaml").write_text("routines: {one: {instructions: {base: 1/2}}}")
     with pytest.raises(ValueError, match="one must be in one table only"):
         load_costs(["one", "one"])
@@ -320,6 +338,7 @@ def test_bad_table_is_refused(tmp_path, monkeypatch, text, message):
     ("change", "message"),
     [
         ({"page_jobs": 0}, "page_jobs must be a positive integer, not 0"),
+        ({"page_buffer_policy": "fifo"}, "policy must be one of lru, clock, 2q, not 'fifo'"),
         ({"cores": ()}, r"cores must be at least one, with different names, not \[\]"),
         ({"binding": {}}, r"binding\['front-end'\] must be one of core0, core1, not None"),
         (

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from math import ceil
 
 import numpy as np
@@ -11,6 +11,7 @@ import pytest
 from cosim.spans import stage_totals
 from firmware_model.cost_table import load_costs
 from firmware_model.parameters import Task
+from firmware_model.replacement import POLICIES
 from rtl.contract.ns_config import Mode
 from rtl.contract.nvme import Opcode
 from tests.firmware_bench import (
@@ -312,6 +313,17 @@ def test_every_parameter_matters(key):
     if owner:
         change = {owner: replace(getattr(PARAMETERS, owner), **change)}
     assert rows(busy(replace(PARAMETERS, **change))) != rows(busy())
+
+
+def test_every_policy_of_the_page_buffer_is_another_story_with_the_same_subgraphs():
+    stories = []
+    for policy in POLICIES:
+        parameters = replace(PARAMETERS, page_buffer_pages=6, page_buffer_policy=policy)
+        bench = busy(parameters, costs=None)  # of the policy; results are compared there
+        stories.append(rows(bench))
+        counts = bench.device.counts()
+        assert counts["evictions"] > counts["hand_overs"] > 0
+    assert all(one != other for one, other in combinations(stories, 2))
 
 
 def test_each_core_has_the_costs_of_its_kind():

@@ -81,6 +81,7 @@ CHANGES = {
     f"{BINDING}.write_back": (FIRMWARE, "core0"),
     f"{BINDING}.block_io": (FPGA, "core0"),
     "ssd.firmware.page_buffer": (FIRMWARE, "8 KiB"),
+    "ssd.firmware.page_buffer_policy": (FIRMWARE, "clock"),
     "ssd.firmware.page_jobs": (FIRMWARE, 1),
     "ssd.firmware.subgraph_buffer": (FIRMWARE, "128 B"),
     "ssd.firmware.body_pieces_ahead": (FIRMWARE, 1),
@@ -205,6 +206,13 @@ def test_limit_refuses_what_is_beyond_it(key, tmp_path):
 @pytest.mark.parametrize("system", crowded.NAMES)
 def test_subgraphs_are_those_of_the_reference(system):
     assert crowded.outcome(system).subgraphs == crowded.expected(system)
+
+
+def test_every_policy_of_the_page_buffer_runs_otherwise():
+    key = "ssd.firmware.page_buffer_policy"
+    clock, queues = (crowded.outcome(FIRMWARE, constants={key: name}) for name in ("clock", "2q"))
+    assert (visible(clock) == visible(queues)) is False
+    assert clock.subgraphs == queues.subgraphs == crowded.expected(FIRMWARE)
 
 
 def test_every_key_of_a_system_has_an_entry():

@@ -226,6 +226,7 @@ def firmware_parameters(ssd: SsdPlatform, system: System, edge_bytes: int) -> Fi
         ),
         dram_bytes_per_second=ssd.dram_rate.value,
         page_buffer_pages=page_buffer_pages(ssd, system, edge_bytes),
+        page_buffer_policy=firmware.page_buffer_policy.value,
         page_jobs=firmware.page_jobs.value,
         subgraph_buffer_bytes=firmware.subgraph_buffer.value,
         body_pieces_ahead=firmware.body_pieces_ahead.value,

@@ -197,6 +197,8 @@ class Firmware(Part):
     page_buffer: Constant[Size]
     page_buffer_memory: Constant[Literal["uncached", "cached"]]
     """How the cores see the memory that DMA and flash write."""
+    page_buffer_policy: Constant[Literal["lru", "clock", "2q"]]
+    """Which page leaves the buffer; see ``firmware_model.replacement``."""
     page_jobs: Constant[Positive]
     """Page reads and gathers that it keeps track of at a time."""
     subgraph_buffer: Constant[Size]

@@ -1,36 +1,6 @@
-#include "tables.h"
-
-#define LOOP _Pragma("clang loop unroll(disable)")
+#include POLICY
 
 enum claim { HIT, MERGE, MISS, WAIT };
-
-/* Off the list of idle frames, a ring around the anchor. */
-static inline void unlink(struct tables *t, uint32_t name)
-{
-    struct frame *frame = &t->frames[name];
-    t->frames[frame->older].newer = frame->newer;
-    t->frames[frame->newer].older = frame->older;
-}
-
-/* To its end: the frame used last. */
-static inline void append(struct tables *t, uint32_t name)
-{
-    uint32_t anchor = t->capacity;
-    uint32_t last = t->frames[anchor].older;
-    t->frames[name].older = last;
-    t->frames[name].newer = anchor;
-    t->frames[last].newer = name;
-    t->frames[anchor].older = name;
-}
-
-/* The frame's page leaves its hash chain. */
-static inline void forget(struct tables *t, uint32_t name)
-{
-    uint32_t *link = &t->chains[t->frames[name].page & t->mask];
-    LOOP while (*link != name)
-        link = &t->frames[*link].chain;
-    *link = t->frames[name].chain;
-}
 
 /* The frame is for `page`, and empty; new pages are first in their hash chain. */
 static inline void enter(struct tables *t, uint32_t name, uint32_t page)
@@ -122,8 +92,8 @@ static inline void wait_for_frame(struct tables *t, uint32_t name)
     }
 }
 
-/* Pin the frame of a job's page. A page without one gets a fresh frame, or that of the page that is
- * used least recently; if all are pinned the job waits for one.
+/* Pin the frame of a job's page. A page without one gets a fresh frame, or that of the page that the
+ * policy chooses; if all are pinned the job waits for one.
  */
 uint32_t buffer_claim(struct tables *t, uint32_t name)
 {
@@ -132,21 +102,19 @@ uint32_t buffer_claim(struct tables *t, uint32_t name)
     LOOP while (found != NONE && t->frames[found].page != page)
         found = t->frames[found].chain;
     if (found != NONE) {
-        if (!t->frames[found].pins)
-            unlink(t, found);
+        use(t, found);
         t->frames[found].pins++;
     } else {
         found = t->used;
         if (found < t->capacity) {
             t->used++;
+            begin(t, found);
         } else {
-            found = t->frames[t->capacity].newer;
+            found = replace(t, page);
             if (found == t->capacity) {
                 wait_for_frame(t, name);
                 return WAIT;
             }
-            unlink(t, found);
-            forget(t, found);
         }
         enter(t, found, page);
         t->frames[found].pins = 1;
@@ -221,7 +189,7 @@ uint32_t buffer_wake(struct tables *t)
 }
 
 /* A job has ended. Its frame, if nobody else uses it, goes to the page that has waited longest, or
- * becomes the idle frame used last.
+ * is idle.
  */
 void buffer_release(struct tables *t, uint32_t name)
 {
@@ -237,11 +205,11 @@ void buffer_release(struct tables *t, uint32_t name)
         return;
     uint32_t next = t->waiting;
     if (next == NONE) {
-        append(t, found);
+        rest(t, found);
         return;
     }
     t->waiting = t->jobs[next].next;
-    forget(t, found);
+    hand_over(t, found, t->jobs[next].page);
     enter(t, found, t->jobs[next].page);
     LOOP do {
         t->jobs[next].frame = found;

@@ -28,7 +28,9 @@ struct job {
     uint32_t last_same; /* kept by the first of them */
 };
 
-/* Room for a page. Frame `capacity` is the anchor of the list of idle frames. */
+/* Room for a page. Those from `capacity` on, without room, are for the replacement policy: of LRU one
+ * is the anchor of the list of idle frames.
+ */
 struct frame {
     uint32_t page;
     uint32_t valid; /* codeword pairs that hold data */
@@ -78,6 +80,18 @@ struct request {
     uint32_t first_piece;
 };
 
+/* What CLOCK and 2Q keep beside frames. */
+struct policy {
+    uint32_t idle;  /* frames that nobody uses */
+    uint32_t hand;  /* the frame that CLOCK looks at next */
+    uint32_t young; /* frames in A1in, and how many are not too many */
+    uint32_t young_limit;
+    uint32_t free_ghost;
+    uint32_t ghost_mask; /* chains of A1out's hash table, less one */
+    uint32_t marks[FRAMES];
+    uint32_t ghosts[FRAMES];
+};
+
 struct tables {
     uint32_t capacity; /* frames of the page buffer */
     uint32_t used;     /* of them, those that have ever held a page */
@@ -96,6 +110,7 @@ struct tables {
     uint32_t chains[FRAMES];
     struct lun luns[CHANNELS * LUNS_A_CHANNEL];
     struct lun_ring ready_luns[CHANNELS];
+    struct policy policy;
 };
 
 _Static_assert(sizeof(struct tables) == TABLES_BYTES, "the harness lays out the same");
