@@ -58,24 +58,25 @@ class WordQueue(wiring.Component):
         write, read = words.write_port(), words.read_port()
         # Whether a word opens a codeword decides what is read next, so it is not for block RAM.
         m.submodules.marks = marks = memory.Memory(shape=1, depth=self._depth, init=[])
-        write_mark, read_mark = marks.write_port(), marks.read_port(domain="comb")
+        write_mark = marks.write_port()
+        read_mark, following_mark = (marks.read_port(domain="comb") for _ in range(2))
         write_place, read_place, next_place = (
             Signal(range(self._depth), name=name) for name in ("write", "read", "next")
         )
-        passes, is_head, is_more = Signal(), Signal(), Signal()
-        following = Signal(range(self._depth))
+        passes, is_head, is_more, opens = (Signal() for _ in range(4))
+        # The place behind ``read_place``; as ``opens``, the head's mark, there in good time.
+        following = Signal(range(self._depth), init=1)
         resolved = Signal(range(4))
-        opens = read_mark.data
         m.d.comb += [
             write_mark.en.eq(self.write),
             write_mark.addr.eq(write_place),
             write_mark.data.eq(self.word.frame.opens),
             read_mark.addr.eq(read_place),
+            following_mark.addr.eq(following),
             write.en.eq(self.write),
             write.addr.eq(write_place),
             write.data.eq(self.word),
             passes.eq(is_head & (~opens | (resolved != 0))),
-            following.eq(read_place + 1),
             next_place.eq(Mux(passes, following, read_place)),
             is_more.eq(Mux(passes, write_place != following, write_place != read_place)),
             read.addr.eq(next_place),
@@ -86,6 +87,8 @@ class WordQueue(wiring.Component):
         m.d.sync += [
             write_place.eq(write_place + self.write),
             read_place.eq(next_place),
+            following.eq(following + passes),
+            opens.eq(Mux(passes, following_mark.data, read_mark.data)),
             is_head.eq(is_more),
             pending.eq(Cat(self.resolves & self.late, pending[:-1])),
             pending[1].eq(pending[0] | (self.resolves & ~self.late)),
