@@ -10,7 +10,7 @@ SIM ?= verilator
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 .PHONY: help setup compare test check sim verilog bench bench-flash-channel bench-firmware
-.PHONY: flash-campaign bch-campaign randomness synth formal firmware-costs clean
+.PHONY: flash-campaign bch-campaign firmware-fuzz randomness synth formal firmware-costs clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:[^#]*## /\t/' | expand -t 22
@@ -57,6 +57,9 @@ flash-campaign: $(STAMP)  ## random operations over a flash bus on both simulato
 
 bch-campaign: $(STAMP)  ## the ECC decoder's RTL on Verilator against bchlib, galois and the reference
 	$(BIN)/python -m tests.bch_campaign
+
+firmware-fuzz: $(STAMP)  ## random commands, NS_config and PRP lists for the firmware, judged by an oracle (ARGS="--cases 1000")
+	$(BIN)/python -m tests.firmware_fuzz $(ARGS)
 
 bench-firmware: $(STAMP)  ## a stream of reads, and core time a list by routine, into docs and build
 	mkdir -p build/bench
