@@ -42,6 +42,7 @@ GATHER = (
     ("ids", "ids delivered"),
     ("beats", "beats read from DRAM"),
     ("id_reads", "of them for ids"),
+    ("merges", "ids that are in the beat read for the id before them"),
 )
 GATHER_PARTS = ("words", "output_stalls", "memory_stalls", "gaps")
 """Of the clocks with a launch."""

@@ -152,7 +152,9 @@ class GatherCounters(data.Struct):
     bad_descriptors, empty
         Of the latter: refused, and well-formed ones with an empty list.
     id_reads
-        AXI reads of ids.
+        AXI reads of ids, one beat each.
+    merges
+        Ids without one of their own: they are in the beat that was read for the id before them.
     outstanding_full
         Clocks in which a position waited since ``outstanding`` reads were in flight.
     ties
@@ -182,6 +184,7 @@ class GatherCounters(data.Struct):
     bad_descriptors: 32
     empty: 32
     id_reads: 32
+    merges: 32
     outstanding_full: 32
     ties: 32
     row_hits: 32

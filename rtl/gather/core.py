@@ -8,7 +8,7 @@ from rtl.axi4 import Axi4Read
 from rtl.contract.gather import MAX_DISTINCT, MAX_FAN_OUT, GatherDone, GatherLaunch, GatherStatus
 from rtl.gather.burst import DEPTH
 from rtl.gather.descriptors import DescriptorChecker, DescriptorFetcher, DescriptorRun
-from rtl.gather.ids import IdReader, IdRequester
+from rtl.gather.ids import BeatMerger, IdReader, IdRequester
 from rtl.gather.meter import LaunchMeter
 from rtl.gather.positions import PositionSource
 from rtl.gather.results import ResultWord, ResultWriter
@@ -17,7 +17,7 @@ __all__ = ["PULSES", "GatherUnit", "LaunchControl", "ReadArbiter"]
 
 DESCRIPTOR_ID, POSITION_ID, ID_ID = range(3)
 METERED = ("delivered", "output_stalled", "memory_stalled", "gap")
-PULSES = ("seen", "refused", "empty", "issued", "blocked", "beat", "id", *METERED)
+PULSES = ("seen", "refused", "empty", "issued", "merged", "blocked", "beat", "id", *METERED)
 """What the unit says of a clock, for counters."""
 
 
@@ -167,9 +167,10 @@ class GatherUnit(wiring.Component):
     gives a header with its status and no ids; the unit goes on with the next. A launch that is
     aborted ends with the targets that it has come to, all others being left out: those whose ids
     were all requested are whole, the others ABORTED, at least one of them if any is missing. It
-    waits for reads in flight, and for its words to be taken. Descriptors and
-    positions are fetched ahead, so id reads of one target follow those of the one before without a
-    gap, at up to one a clock. One launch at a time; the next may be waiting.
+    waits for reads in flight, and for its words to be taken. Descriptors and positions are fetched
+    ahead, so id reads of one target follow those of the one before without a gap, at up to one a
+    clock; an id in the same beat as the one before it in the launch needs no read of its own. One
+    launch at a time; the next may be waiting.
 
     Parameters
     ----------
@@ -200,9 +201,10 @@ class GatherUnit(wiring.Component):
         A launch is in the unit.
     abort : In(1)
         Ends the launch that is in the unit with ABORTED; without one it does nothing.
-    seen, refused, empty, issued, blocked : Out(1)
-        One clock each a descriptor looked at, refused, of an empty list; an id read requested; a
-        request held up since ``outstanding`` are in flight.
+    seen, refused, empty, issued, merged, blocked : Out(1)
+        One clock each a descriptor looked at, refused, of an empty list; an id read requested; an
+        id for which the read before it will do; a request held up since ``outstanding`` are in
+        flight.
     beat, id : Out(1)
         A beat was taken from the bus; an id was delivered.
     delivered, output_stalled, memory_stalled, gap : Out(1)
@@ -281,6 +283,7 @@ class GatherUnit(wiring.Component):
             axi, id=POSITION_ID, max_distinct=self._max_distinct
         )
         m.submodules.requester = requester = IdRequester()
+        m.submodules.merger = merger = BeatMerger(self._data_bits)
         m.submodules.reader = reader = IdReader(axi, id=ID_ID, outstanding=self._outstanding)
         m.submodules.writer = writer = ResultWriter(2 * self._max_fan_out)
         m.submodules.arbiter = arbiter = ReadArbiter(axi, 3)
@@ -295,13 +298,14 @@ class GatherUnit(wiring.Component):
         connect(m, checker.jobs, source.jobs)
         connect(m, source.started, requester.jobs)
         connect(m, source.positions, requester.positions)
-        connect(m, requester.requests, reader.requests)
+        connect(m, requester.requests, merger.requests)
+        connect(m, merger.merged, reader.requests)
         connect(m, reader.outcomes, writer.outcomes)
         connect(m, writer.results, flipped(self.results))
         connect(m, control.done, flipped(self.done))
         m.d.comb += [
             reader.credit.eq(writer.credit),
-            writer.reserve.eq(reader.issued),
+            writer.reserve.eq(reader.issued | reader.merged),
             control.now.eq(self.now),
             control.abort.eq(self.abort),
             fetcher.abort.eq(control.cut),
@@ -315,6 +319,7 @@ class GatherUnit(wiring.Component):
             self.refused.eq(checker.refused),
             self.empty.eq(checker.empty),
             self.issued.eq(reader.issued),
+            self.merged.eq(reader.merged),
             self.blocked.eq(reader.blocked),
             self.busy.eq(control.busy),
             self.id.eq(control.word & ~writer.header),

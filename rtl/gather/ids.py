@@ -1,4 +1,4 @@
-"""Id reads: many in flight, one outcome a position, in order."""
+"""Id reads: many in flight, one outcome a position, in order; neighbours in a beat share it."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
@@ -10,20 +10,23 @@ from rtl.gather.descriptors import Job
 from rtl.gather.positions import Pick
 from rtl.gather.queue import Queue
 
-__all__ = ["IdReader", "IdRequester", "Outcome", "Request"]
+__all__ = ["BeatMerger", "IdReader", "IdRequester", "Outcome", "Request"]
 
+FLAGS = ("read", "shared", "wide", "end", "last")
 POSITION = data.StructLayout({"position": 32, "tag": Pick})
 
 
 class Request(data.Struct):
     """One position on its way: an id to read at ``address``, or (``read`` clear) nothing to read.
 
-    ``status`` is why nothing is read. ``end`` closes the target, ``last`` the launch with it.
+    ``status`` is why nothing is read. ``shared``: the id is in the beat of the read before it, so
+    there is nothing to ask for. ``end`` closes the target, ``last`` the launch with it.
     """
 
     address: 64
     status: 8
     read: 1
+    shared: 1
     wide: 1
     end: 1
     last: 1
@@ -98,10 +101,56 @@ class IdRequester(wiring.Component):
         return m
 
 
-class IdReader(wiring.Component):
-    """Issues one single-beat AXI read a request and pairs the answers with the requests.
+class BeatMerger(wiring.Component):
+    """Marks requests as ``shared``; one a clock, one clock of latency.
 
-    All reads have one AXI ID, so answers come in order. A read is issued only with a ``credit``,
+    A launch's first read is never shared: what the beat holds may have been written since.
+
+    Parameters
+    ----------
+    data_bits : int
+        Width of a beat.
+
+    Members: ``requests`` in, ``merged`` out.
+    """
+
+    def __init__(self, data_bits):
+        self._data_bits = data_bits
+        requests = stream.Signature(Request)
+        super().__init__({"requests": In(requests), "merged": Out(requests)})
+
+    @property
+    def data_bits(self):
+        return self._data_bits
+
+    def elaborate(self, platform):
+        m = Module()
+        given, taken = self.requests.payload, self.merged.payload
+        beat = given.address[(self._data_bits // 8).bit_length() - 1 :]
+        newest, known, same, fire = Signal.like(beat), Signal(), Signal(), Signal()
+        m.d.comb += [
+            self.requests.ready.eq(~self.merged.valid | self.merged.ready),
+            fire.eq(self.requests.valid & self.requests.ready),
+            same.eq(known & (beat == newest)),
+        ]
+        with m.If(fire):
+            m.d.sync += [
+                taken.eq(given),
+                taken.shared.eq(given.read & same),
+                self.merged.valid.eq(1),
+                known.eq((known | given.read) & ~given.last),
+            ]
+            with m.If(given.read):
+                m.d.sync += newest.eq(beat)
+        with m.Elif(self.merged.ready):
+            m.d.sync += self.merged.valid.eq(0)
+        return m
+
+
+class IdReader(wiring.Component):
+    """Reads one beat a request over AXI, none for a shared one, and pairs answers with requests.
+
+    All reads have one AXI ID, so answers come in order. A request goes on only with a ``credit``,
     a place that is kept for its id; at most ``outstanding`` requests are in flight.
 
     Parameters
@@ -118,9 +167,10 @@ class IdReader(wiring.Component):
     requests : In(stream of Request)
         What to read.
     credit : In(1)
-        A place is free; each issued read takes one (``issued``).
-    issued, blocked : Out(1)
-        A read went out in this clock; one could not since ``outstanding`` are in flight.
+        A place is free; each issued or merged request takes one.
+    issued, merged, blocked : Out(1)
+        A read went out in this clock; a shared request went on; one of either could not since
+        ``outstanding`` are in flight.
     axi : Out(Axi4Read)
         The bus.
     outcomes : Out(stream of Outcome)
@@ -136,6 +186,7 @@ class IdReader(wiring.Component):
                 "requests": In(stream.Signature(Request)),
                 "credit": In(1),
                 "issued": Out(1),
+                "merged": Out(1),
                 "blocked": Out(1),
                 "axi": Out(axi),
                 "outcomes": Out(stream.Signature(Outcome)),
@@ -150,9 +201,7 @@ class IdReader(wiring.Component):
         m = Module()
         lanes = self._axi.data_bits // 32
         lane_bits = (lanes - 1).bit_length()
-        flight = data.StructLayout(
-            {"lane": lane_bits, "status": 8, "read": 1, "wide": 1, "end": 1, "last": 1}
-        )
+        flight = data.StructLayout({"lane": lane_bits, "status": 8, **dict.fromkeys(FLAGS, 1)})
         m.submodules.flights = flights = Queue(flight, self._outstanding)
         self._issue(m, flights.entries, lane_bits)
         self._answer(m, flights.head, lanes)
@@ -160,37 +209,42 @@ class IdReader(wiring.Component):
 
     def _issue(self, m, flight, lane_bits):
         request, ar = self.requests.payload, self.axi.ar
+        beat_bytes = self._axi.data_bits // 8
+        wanted = self.requests.valid & request.read & self.credit
         m.d.comb += [
-            ar.payload.addr.eq(request.address),
-            ar.payload.size.eq(Mux(request.wide, 3, 2)),
+            ar.payload.addr.eq(request.address & -beat_bytes),
+            ar.payload.size.eq(beat_bytes.bit_length() - 1),
             ar.payload.burst.eq(Burst.INCR),
             ar.payload.id.eq(self._id),
-            ar.valid.eq(self.requests.valid & request.read & self.credit & flight.ready),
+            ar.valid.eq(wanted & ~request.shared & flight.ready),
             self.issued.eq(ar.valid & ar.ready),
-            self.blocked.eq(self.requests.valid & request.read & self.credit & ~flight.ready),
-            flight.valid.eq(self.requests.valid & (~request.read | self.issued)),
+            self.merged.eq(wanted & request.shared & flight.ready),
+            self.blocked.eq(wanted & ~flight.ready),
+            flight.valid.eq(self.requests.valid & (~request.read | self.issued | self.merged)),
             flight.payload.lane.eq(request.address[2 : 2 + lane_bits]),
             self.requests.ready.eq(flight.valid & flight.ready),
         ]
-        m.d.comb += [
-            flight.payload[name].eq(request[name])
-            for name in ("status", "read", "wide", "end", "last")
-        ]
+        m.d.comb += [flight.payload[name].eq(request[name]) for name in ("status", *FLAGS)]
 
     def _answer(self, m, flight, lanes):
         head, r, outcome = flight.payload, self.axi.r, self.outcomes.payload
-        low, high = Signal(32), Signal(32)
+        beat = data.StructLayout({"data": self._axi.data_bits, "error": 1})
+        newest, used = Signal(beat), Signal(beat)
+        low, high, fresh = Signal(32), Signal(32), Signal()
         m.d.comb += [
-            low.eq(r.payload.data.word_select(head.lane, 32)),
-            high.eq(r.payload.data.word_select(head.lane | 1, 32)),
+            fresh.eq(head.read & ~head.shared),
+            used.data.eq(Mux(head.shared, newest.data, r.payload.data)),
+            used.error.eq(Mux(head.shared, newest.error, r.payload.resp[1])),
+            low.eq(used.data.word_select(head.lane, 32)),
+            high.eq(used.data.word_select(head.lane | 1, 32)),
             outcome.id.eq(low | Mux(head.wide, high << 32, 0)),
             outcome.read.eq(head.read),
-            outcome.status.eq(
-                Mux(head.read & r.payload.resp[1], GatherStatus.BUS_ERROR, head.status)
-            ),
+            outcome.status.eq(Mux(head.read & used.error, GatherStatus.BUS_ERROR, head.status)),
             outcome.end.eq(head.end),
             outcome.last.eq(head.last),
-            self.outcomes.valid.eq(flight.valid & (~head.read | r.valid)),
+            self.outcomes.valid.eq(flight.valid & (~fresh | r.valid)),
             flight.ready.eq(self.outcomes.valid & self.outcomes.ready),
-            r.ready.eq(flight.valid & head.read & self.outcomes.ready),
+            r.ready.eq(flight.valid & fresh & self.outcomes.ready),
         ]
+        with m.If(r.valid & r.ready):
+            m.d.sync += newest.eq(used)

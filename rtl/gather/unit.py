@@ -262,6 +262,7 @@ class GatherSimUnit(wiring.Component):
             "bad_descriptors": core.refused,
             "empty": core.empty,
             "id_reads": core.issued,
+            "merges": core.merged,
             "outstanding_full": core.blocked,
             "ties": dram.tie,
             "row_hits": dram.hit,
