@@ -10,7 +10,8 @@ SIM ?= verilator
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 .PHONY: help setup compare test check sim verilog bench bench-flash-channel bench-firmware
-.PHONY: flash-campaign bch-campaign firmware-fuzz randomness synth formal firmware-costs clean
+.PHONY: bench-gather flash-campaign bch-campaign firmware-fuzz randomness synth formal firmware-costs
+.PHONY: clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:[^#]*## /\t/' | expand -t 22
@@ -67,6 +68,10 @@ bench-firmware: $(STAMP)  ## a stream of reads, and core time a list by routine,
 
 randomness: $(STAMP)  ## chi-square tests of the positions that lists are sampled at, into docs
 	$(BIN)/python -m tests.randomness --page docs/gather.md $(ARGS)
+
+bench-gather: $(STAMP)  ## the gather unit against its memory's bound, into docs and build
+	mkdir -p build/bench
+	$(BIN)/csd-cosim bench gather --json build/bench/gather.json --docs docs/gather.md $(ARGS)
 
 synth: $(STAMP)  ## cells and clock of the RTL on an ECP5, cells on an UltraScale+ (UNITS=a,b), into docs and build
 	$(BIN)/python -m cosim.synthesis $(if $(UNITS),--units $(UNITS),--page docs/synthesis.md) \

@@ -10,6 +10,7 @@ from rtl.contract.gather import GatherDone, GatherLaunch
 from rtl.emit import SIM_RAM, emit_component
 from rtl.gather.core import GatherUnit
 from rtl.gather.results import ResultWord
+from rtl.gather.trace import DramTraceUnit
 from rtl.gather.unit import GatherSimUnit
 
 __all__ = [
@@ -18,18 +19,25 @@ __all__ = [
     "GATHER_MODULE",
     "RESULT_MEMORY",
     "STAGE_MEMORY",
+    "TRACE_MEMORY",
+    "TRACE_MODULE",
     "FlatGatherUnit",
+    "emit_dram_trace",
     "emit_gather",
     "emit_gather_core",
 ]
 
 GATHER_MODULE = "gather_unit"
 CORE_MODULE = "gather_core"
+TRACE_MODULE = "dram_trace"
 
 DRAM_MEMORY = "dram.storage.ram.mem"
 STAGE_MEMORY = "staging.storage.ram.mem"
 RESULT_MEMORY = "landing.storage.ram.mem"
 """Words of the three memories, as seen from an instance of module ``gather_unit``."""
+
+TRACE_MEMORY = "player.storage.ram.mem"
+"""Addresses that an instance of module ``dram_trace`` plays."""
 
 AXI = "m_axi_"
 
@@ -104,3 +112,9 @@ def emit_gather_core(path, **parameters):
     """Write module ``gather_core``, a :class:`GatherUnit` of ``parameters`` with flat AXI ports."""
     emit_component(path, FlatGatherUnit(GatherUnit(**parameters)), CORE_MODULE)
     return [Path(path)]
+
+
+def emit_dram_trace(path, **parameters):
+    """Write module ``dram_trace``, a :class:`DramTraceUnit` of ``parameters``."""
+    emit_component(path, DramTraceUnit(emitted=True, **parameters), TRACE_MODULE)
+    return [SIM_RAM, Path(path)]

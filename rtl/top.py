@@ -13,6 +13,7 @@ __all__ = [
     "channel_ports",
     "domain",
     "gather_ports",
+    "trace_ports",
     "write_top",
     "written",
 ]
@@ -106,6 +107,16 @@ def gather_ports(*, event_bits, counter_bits, module="gather_unit"):
             Mailbox(name="result_free", width=1),
             Mailbox(name="abort", width=1),
         ),
+        event_bits=event_bits,
+        counter_bits=counter_bits,
+    )
+
+
+def trace_ports(*, event_bits, counter_bits, module="dram_trace"):
+    """Ports of a bare trace of reads through a DRAM (``rtl/gather/trace.py``)."""
+    return UnitPorts(
+        module=module,
+        mailboxes=(Mailbox(name="trace", width=32), Mailbox(name="trace_toggle", width=1)),
         event_bits=event_bits,
         counter_bits=counter_bits,
     )

@@ -100,6 +100,41 @@ def bench_flash_channel(
     typer.echo(table, nl=False)
 
 
+@bench_app.command("gather")
+def bench_gather(
+    engine: Literal["verilator", "icarus"] = "verilator",
+    json_file: JsonFile = None,
+    docs: Annotated[
+        Path | None, typer.Option(help="Page whose tables to bring up to date.")
+    ] = None,
+    platform: Annotated[str, typer.Option(help="FPGA platform.")] = "smartssd",
+    outstanding: Annotated[
+        str | None, typer.Option(help="Reads in flight, as 16,32; else the platform's, x2, x4.")
+    ] = None,
+    descriptors: Annotated[int, typer.Option(help="Of each launch.")] = 512,
+    seed: Annotated[int, typer.Option(help="Of lists, keys, positions and contents.")] = 1,
+) -> None:
+    """Random descriptors on the gather unit, before fast memory and before DRAM.
+
+    A bare trace of the same ids' addresses through the same DRAM gives the bound.
+    """
+    from cosim.bench.gather import cases
+    from cosim.bench.gather_command import run
+
+    chosen = cases(platform, outstanding=_integers("--outstanding", outstanding))
+    with ProgressBar() as progress:
+        text = run(
+            chosen,
+            json_path=json_file,
+            docs=docs,
+            tell=progress.begin,
+            engine=engine,
+            descriptors=descriptors,
+            seed=seed,
+        )
+    typer.echo(text, nl=False)
+
+
 @bench_app.command("firmware")
 def bench_firmware(
     json_file: JsonFile = None,

@@ -1,0 +1,106 @@
+"""The command ``bench gather``: measures, and writes what was asked for."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cosim.bench.flash_channel_text import markdown_table, rewrite_page
+from cosim.bench.gather import PARTS, bench_gather
+from cosim.bench.gather_case import GatherCase
+from cosim.bench.measurement import write_report
+
+__all__ = ["run", "tables"]
+
+
+def run(
+    chosen: Sequence[GatherCase], *, json_path: Path | None, docs: Path | None, **options: Any
+) -> str:
+    """Measure, write report and page where asked, and return the tables.
+
+    Parameters
+    ----------
+    chosen : sequence of GatherCase
+    json_path, docs : Path, optional
+        Report as JSON; page whose tables are rewritten.
+    options
+        Of :func:`bench_gather`.
+
+    Raises
+    ------
+    UserError
+        If an option is wrong or a file cannot be written.
+    """
+    report = bench_gather(chosen, **options)
+    write_report(json_path, report)
+    written = tables(report)
+    if docs is not None:
+        rewrite_page(docs, written)
+    return "\n".join(written.values())
+
+
+def tables(report: Mapping[str, Any]) -> dict[str, str]:
+    """The tables of ``docs/gather.md`` by name."""
+    before = {memory: [case for case in report["cases"] if case["memory"] == memory]
+              for memory in ("fast", "dram")}  # fmt: skip
+    return {
+        "fast": _table(
+            before["fast"],
+            {
+                "words/clock": lambda case: f"{case['words_per_clock']:.3f}",
+                "ids/clock": lambda case: f"{case['ids_per_clock']:.3f}",
+                "beats/clock": lambda case: f"{case['beats_per_clock']:.3f}",
+                "merged": lambda case: _percent(case["merges"] / case["ids"]),
+                "idle clocks a descriptor": lambda case: (
+                    f"{case['idle_clocks_per_descriptor']:.2f}"
+                ),
+                "first word": lambda case: f"{case['first_word_clocks']}",
+                "last word": lambda case: f"{case['last_word_clocks']}",
+            },
+        ),
+        "dram": _table(
+            before["dram"],
+            {
+                "clocks": lambda case: f"{case['clocks']:,}",
+                "bare trace": lambda case: f"{case['trace_clocks']:,}",
+                "of the bound": lambda case: _percent(case["share_of_dram_bound"]),
+                "million ids/s": lambda case: f"{case['ids_per_s'] / 1e6:.1f}",
+                "first word": lambda case: f"{case['first_word_clocks']}",
+                "last word": lambda case: f"{case['last_word_clocks']}",
+            },
+        ),
+        "clocks": _table(
+            before["dram"],
+            {
+                f"`{part}`": lambda case, part=part: _percent(case["busy_shares"][part])
+                for part in PARTS
+            },
+        ),
+        "targets": markdown_table(
+            ("target", "met by"),
+            [(name, f"{met} of {total}") for name, (met, total) in _met(report).items()],
+        ),
+    }
+
+
+def _table(cases: Sequence[Mapping[str, Any]], columns: Mapping[str, Any]) -> str:
+    rows = [(f"`{case['name']}`", *(shown(case) for shown in columns.values())) for case in cases]
+    return markdown_table(("case", *columns), rows)
+
+
+def _met(report: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    """Of each target: in how many cases it is met, and in how many it applies."""
+    counted: dict[str, tuple[int, int]] = {}
+    for target in report["targets"]:
+        bound = " ".join(
+            f"{side.replace('_', ' ')} {target[side]}"
+            for side in ("at_least", "at_most")
+            if side in target
+        )
+        name = f"`{target['key']}` {bound}"
+        met, total = counted.get(name, (0, 0))
+        counted[name] = (met + target["met"], total + 1)
+    return counted
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
