@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cosim.conservation import check_bytes
+from cosim.firmware_use import core_use, page_use
 from cosim.spans import Span, SpanLog, critical_path, stage_totals
 from rtl.contract.kernel import Cause
 
@@ -245,6 +246,8 @@ def _summarize_system(system: SystemResult) -> dict[str, Any]:
         "bytes": payload,
         "overheads": overheads,
         "busy_ps": _busy(system.spans),
+        "cores": core_use(system.spans),
+        "pages": page_use(system.counters),
         "counters": {
             name: count for name, count in system.counters.items() if name not in ENGINE_COUNTERS
         },

@@ -15,6 +15,7 @@ State = Callable[[], Counts]
 
 
 class _Work(NamedTuple):
+    task: Task
     routine: str
     counts: Counts | State
     cause: Cause
@@ -31,9 +32,9 @@ class Core:
     with the next queue. Visits of an idle core are computed, not simulated: they repeat with the
     time of a whole round after the last step's end, so that new work waits for the loop's phase.
 
-    Each step is a span ``firmware.<routine>``, and the loop's way to it a span ``firmware.poll``.
-    If the core was idle when the work came, the chain of causes leads to the work's own cause; if
-    it was busy, to the step that occupied it last.
+    Each step is a span ``firmware.<routine>`` whose kind is its task, and the loop's way to it a
+    span ``firmware.poll``. If the core was idle when the work came, the chain of causes leads to
+    the work's own cause; if it was busy, to the step that occupied it last.
 
     Parameters
     ----------
@@ -109,7 +110,7 @@ class Core:
                 f"Step {routine} must be asked for when its cause {cause} happened, "
                 f"not at {self._env.now} ps"
             )
-        work = _Work(routine, counts, cause, request, self._env.event())
+        work = _Work(task, routine, counts, cause, request, self._env.event())
         self._queues[self.tasks.index(task)].append(work)
         if not self._arrival.triggered:
             self._arrival.succeed()
@@ -175,6 +176,7 @@ class Core:
             end_ps,
             cause,
             request=work.request,
+            kind=work.task.value,
             ready_ps=ready_ps,
         )
         self.steps += 1

@@ -7,6 +7,7 @@ from typing import Any
 
 from cosim.config.load import LoadedConfig
 from cosim.config.platform import constants
+from cosim.report.firmware import render_firmware
 from cosim.report.stages import FAMILIES, by_family, family_of, in_order
 from cosim.report.table import duration, ratio_sentence, size
 
@@ -66,6 +67,7 @@ def render_page(
         _stages(summary),
         "<h2>Bytes moved</h2>",
         _bytes(summary),
+        *render_firmware(summary, _table),
         *_gather(summary),
         "<h2>The same subgraph</h2>",
         _hashes(summary),
