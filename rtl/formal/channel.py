@@ -40,8 +40,11 @@ class ChannelCheck(wiring.Component):
     longest_stall : int or None
         Clocks for which a completion, a landing slot, or data to a die, is held back at most; None:
         no limit.
-    one_at_a_time : bool
-        A command comes only after the completion of the one before.
+    most : int or None
+        Commands that have come and are not completed, at the most; None: no limit.
+    legal : bool
+        Commands are for some page of some way, of its first two bytes, and their tags count them:
+        none is refused, so that less is open in each clock.
 
     Members
     -------
@@ -69,7 +72,8 @@ class ChannelCheck(wiring.Component):
         operations=(ChannelOperation.READ,),
         longest_busy=4,
         longest_stall=None,
-        one_at_a_time=False,
+        most=None,
+        legal=False,
     ):
         self.controller = controller
         self.part = part
@@ -79,7 +83,8 @@ class ChannelCheck(wiring.Component):
         self._claim = claim
         self._longest_stall = longest_stall
         self._operations = operations
-        self._one_at_a_time = one_at_a_time
+        self._most = most
+        self._legal = legal
         self.dies = [
             DiePins(part, period_ps=period_ps, phases=phases, longest_busy=longest_busy)
             for _ in range(ways)
@@ -123,20 +128,31 @@ class ChannelCheck(wiring.Component):
         return m
 
     def _offer(self, m, commands):
-        command = Signal(ChannelCommand)
-        valid, may_offer = Signal(), Signal(init=1)
-        if self._one_at_a_time:
-            completions = self.controller.completions
-            with m.If(completions.valid & completions.ready):
-                m.d.sync += may_offer.eq(1)
-            with m.Elif(self.offer):
-                m.d.sync += may_offer.eq(0)
+        command, number = Signal(ChannelCommand), Signal(16)
+        valid, enters = Signal(), Signal()
         with m.If(~valid | commands.ready):
-            m.d.sync += [valid.eq(self.offer & may_offer), command.eq(self.command)]
+            m.d.comb += enters.eq(self.offer & self._has_place(m, enters))
+            m.d.sync += [valid.eq(enters), command.eq(self.command)]
             m.d.sync += command.operation.eq(UNKNOWN_OPERATION)
-            with m.If(self.known):
+            with m.If(self.known | self._legal):
                 m.d.sync += command.operation.eq(self._operation(m))
+            if self._legal:
+                m.d.sync += number.eq(number + enters)
+                m.d.sync += self._make_legal(command, number)
         m.d.comb += [commands.valid.eq(valid), commands.payload.eq(command)]
+
+    def _make_legal(self, command, number):
+        """What is left open is the way, of one or two, and one bit of the row."""
+        return [
+            command.way.eq(self.command.way[0] & (self.ways > 1)),
+            command.lun.eq(0),
+            command.row.eq(self.command.row[0]),
+            command.column.eq(0),
+            command.length.eq(2),
+            command.slot.eq(0),
+            command.is_raw.eq(0),
+            command.tag.eq(number),
+        ]
 
     def _operation(self, m):
         operation = Signal(ChannelOperation, init=self._operations[0])
@@ -145,6 +161,16 @@ class ChannelCheck(wiring.Component):
                 with m.Case(number):
                     m.d.comb += operation.eq(code)
         return operation
+
+    def _has_place(self, m, enters):
+        """Another command may come."""
+        if self._most is None:
+            return 1
+        open_commands = Signal(range(self._most + 1))
+        completions = self.controller.completions
+        ends = completions.valid & completions.ready
+        m.d.sync += open_commands.eq(open_commands + enters - ends)
+        return open_commands != self._most
 
     def _launch(self, m):
         """Data waits for its first word, and then comes as fast as it is taken."""

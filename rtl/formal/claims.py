@@ -4,7 +4,7 @@ from amaranth.hdl import Assert, Cover, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.contract.channel import ChannelStatus
+from rtl.contract.channel import ChannelOperation, ChannelStatus
 from rtl.contract.onfi import Opcode
 from rtl.formal.monitors import claim_distance, claim_stable, transfers
 
@@ -15,6 +15,7 @@ __all__ = [
     "completions_are_stable",
     "distance_claim",
     "drivers_never_fight",
+    "finishes_each",
     "one_chip_enable",
     "reaches_a_completion",
 ]
@@ -138,10 +139,10 @@ def one_chip_enable(m, check):
 
 
 def drivers_never_fight(m, check):
-    """Controller and dies never drive DQ together, nor do two dies."""
+    """Controller and dies never drive DQ or DQS together, nor do two dies."""
     phy = check.controller.phy
     m.d.comb += [
-        Assert(~(phy.dq_oe & phy.die_oe.any())),
+        Assert(~((phy.dq_oe | phy.dqs_oe) & phy.die_oe.any())),
         Assert((phy.die_oe & (phy.die_oe - 1))[: len(phy.die_oe)] == 0),
     ]
 
@@ -173,6 +174,21 @@ def completes_within(bound):
         m.d.comb += Assert(~is_open | (waited != bound))
 
     return claim
+
+
+def finishes_each(operations):
+    """Not a claim but a goal for each of ``operations``: it completes, first of all commands."""
+
+    def goal(m, check):
+        commands, completions = check.controller.commands, check.controller.completions
+        operation, is_later = Signal(ChannelOperation), Signal()
+        with m.If(transfers(commands) & ~is_later):
+            m.d.sync += [operation.eq(commands.payload.operation), is_later.eq(1)]
+        is_ok = completions.payload.status == ChannelStatus.OK
+        for code in operations:
+            m.d.comb += Cover(transfers(completions) & is_ok & (operation == code))
+
+    return goal
 
 
 def reaches_a_completion(m, check):

@@ -90,6 +90,8 @@ WORD = data.StructLayout({"word": 2})
 LONGEST_BUSY, LONGEST_STALL = 4, 2
 READ_CLOCKS = 56
 """Bound of a read of ``PART`` that finds the channel idle, with a longest array time and stall."""
+WRITE_CLOCKS = 60
+"""The same of a program or erase of ``WRITING_PART``."""
 
 
 @dataclass(frozen=True)
@@ -202,7 +204,7 @@ DISTANCES = {
     "t_wb_ps": _Distance(9, 36, also=(("poll_first_ps", 9),)),
     "t_whr_ps": _Distance(6, 40, luns=2),
     "t_ccs_ps": _Distance(6, 50),
-    "t_rhw_ps": _Distance(9, 64),
+    "t_rhw_ps": _Distance(16, 72),
     "t_rpre_ps": _Distance(3, 50),
 }
 
@@ -291,7 +293,7 @@ PROPERTIES = (
         "completion-stable",
         "a completion stays, unchanged, until it is taken",
         "bmc",
-        52,
+        60,
         _channel(claims.completions_are_stable),
     ),
     Property(
@@ -306,7 +308,7 @@ PROPERTIES = (
         "completes-once",
         "completions never outnumber the commands that were taken",
         "bmc",
-        50,
+        56,
         _channel(claims.completes_once),
     ),
     Property(
@@ -318,8 +320,15 @@ PROPERTIES = (
             claims.completes_within(READ_CLOCKS),
             longest_busy=LONGEST_BUSY,
             longest_stall=LONGEST_STALL,
-            one_at_a_time=True,
+            most=1,
         ),
+    ),
+    Property(
+        "writes-reached",
+        "a program, plain or cached, an erase, and one that queues a plane complete",
+        "cover",
+        WRITE_CLOCKS + 6,
+        _writing(claims.finishes_each(WRITES)),
     ),
     Property(
         "writing-chip-enable",
@@ -327,5 +336,33 @@ PROPERTIES = (
         "prove",
         8,
         _writing(claims.one_chip_enable, ways=2),
+    ),
+    Property(
+        "writing-drivers",
+        "controller and dies never drive DQ or DQS together, with programs and erases",
+        "bmc",
+        64,
+        _writing(claims.drivers_never_fight, ways=2),
+    ),
+    Property(
+        "writing-completion-stable",
+        "a completion stays, unchanged, until it is taken, with programs and erases",
+        "bmc",
+        48,
+        _writing(claims.completions_are_stable),
+    ),
+    Property(
+        "write-completes-in-time",
+        "a program or erase, be it cached or queue a plane, that comes alone completes once, by "
+        f"its tag, within {WRITE_CLOCKS} clocks",
+        "bmc",
+        WRITE_CLOCKS + 6,
+        _writing(
+            claims.completes_within(WRITE_CLOCKS),
+            longest_busy=LONGEST_BUSY,
+            longest_stall=LONGEST_STALL,
+            most=1,
+            legal=True,
+        ),
     ),
 )

@@ -98,6 +98,13 @@ def drivers_stay_on(m, inner, ours):
     m.d.comb += ours.phy.dq_oe.eq(inner.phy.dq_oe | was_on)
 
 
+def strobe_stays_on(m, inner, ours):
+    """The controller's strobe, once on, is never released."""
+    was_on = Signal()
+    m.d.sync += was_on.eq(ours.phy.dqs_oe)
+    m.d.comb += ours.phy.dqs_oe.eq(inner.phy.dqs_oe | was_on)
+
+
 def completion_moves(m, inner, ours):
     """The stamp of a completion on offer goes on counting."""
     m.d.comb += ours.completions.payload.last.eq(inner.now)
@@ -203,6 +210,16 @@ MUTANTS = {
         "lost": meddled(completion_is_lost),
         "repeated": meddled(completion_repeats),
     },
+    "writes-reached": {"none is offered": meddled(never_completes)},
     "writing-chip-enable": {"all fall at first": meddled(all_chips_at_first)},
+    "writing-drivers": {
+        "stay on": meddled(drivers_stay_on),
+        "the strobe stays on": meddled(strobe_stays_on),
+    },
+    "writing-completion-stable": {"its last stamp runs": meddled(completion_moves)},
+    "write-completes-in-time": {
+        "lost": meddled(completion_is_lost),
+        "repeated": meddled(completion_repeats),
+    },
 }
 """By property: what is wrong, and who makes such a design."""
