@@ -148,7 +148,7 @@ MUTANTS = {
         """
          with m.State("IDLE"), m.If(self.start):
              m.d.sync += left.eq(self.length)
-             m.d.sync += wait.eq(Mux(self.is_more, timing.load_more_gap, timing.load_gap) - 2)
+             m.d.sync += wait.eq(write_wait(self, timing))
         +    m.d.sync += self.dqs_oe.eq(1)
         """,
         PROGRAM,
@@ -201,7 +201,7 @@ MUTANTS = {
          with m.State("IDLE"), m.If(self.start):
         -    m.d.sync += left.eq(self.length)
         +    m.d.sync += left.eq(self.length + 2)
-             m.d.sync += wait.eq(Mux(self.is_more, timing.load_more_gap, timing.load_gap) - 2)
+             m.d.sync += wait.eq(write_wait(self, timing))
         """,
         PROGRAM,
         moves=True,
