@@ -155,8 +155,8 @@ def test_a_controller_that_halves_tccs_before_data_to_a_die_is_caught(monkeypatc
 def test_a_controller_that_hands_over_too_much_is_caught(monkeypatch, more):
     slip = """
         -m.d.sync += left.eq(self.length)
-         m.d.sync += wait.eq(Mux(self.is_more, timing.load_more_gap, timing.load_gap) - 2)
-        +m.d.sync += left.eq(self.length + Mux(self.is_more, MORE, 0))
+         m.d.sync += wait.eq(write_wait(self, timing))
+        +m.d.sync += left.eq(self.length + MORE * self.is_more)
         """
     mutant = mutated(sdr_burst, slip.replace("MORE", str(more)))
     put_in_place(monkeypatch, sdr_burst, mutant)
@@ -170,7 +170,7 @@ def test_a_controller_that_fetches_a_byte_too_many_is_caught(monkeypatch):
     """The channel comes to a stand, as nobody waits for that byte; the rule says why."""
     slip = """
         -m.d.sync += left.eq(self.length)
-         gap = Mux(self.is_status, timing.status_gap, timing.data_gap)
+         m.d.sync += wait.eq(read_wait(self, timing))
         +m.d.sync += left.eq(self.length + 1)
         """
     put_in_place(monkeypatch, sdr_burst, mutated(sdr_burst, slip))
