@@ -149,8 +149,11 @@ def _environment(module: str, description: Path, results: Path) -> dict[str, str
     library = find_libpython.find_libpython()
     if library is None:
         raise UserError("cocotb needs a shared libpython, and this Python has none")
+    # A kept build may have been linked in another virtual environment that is gone.
+    libraries = [str(cocotb_tools.config.libs_dir), os.environ.get("LD_LIBRARY_PATH", "")]
     return {
         **os.environ,
+        "LD_LIBRARY_PATH": os.pathsep.join(path for path in libraries if path),
         "COCOTB_TOPLEVEL": TOP,
         "COCOTB_TEST_MODULES": module,
         "COCOTB_RESULTS_FILE": str(results),
