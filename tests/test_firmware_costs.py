@@ -29,11 +29,12 @@ from rtl.contract.ns_config import BodyEntry, Mode
 from rtl.contract.nvme import Opcode, Status, SubmissionEntry
 from tests import firmware_bench
 
+pytestmark = pytest.mark.slow
+
 RESIDUALS = {"cortex_a9": 0, "cortex_a53": 1, "cortex_m7": 3}
 """Largest deviation of a count from its fit; see docs/firmware.md."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("core", CORES)
 def test_table_is_what_the_compiled_routines_cost(core, capsys):
     """Counts, fit and the file itself, byte for byte; results are compared on the way."""

@@ -10,6 +10,8 @@ from tests.firmware_fuzz import fuzz
 from tests.scenarios.command_oracle import judge
 from tests.scenarios.firmware_fuzz import CASES, make_bench, sampling, serve
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = {"ns_config": 250, "submission_entry": 150, "prp_list": 200, "several": 80}
 
 

@@ -14,6 +14,8 @@ from tests.bch_bench import encode_transfers
 from tests.gather_bench import simulate
 from tests.scenarios.bch import COSMOS, DOUBLE, PADDED, WIDE, codewords
 
+pytestmark = pytest.mark.slow
+
 FORMS = [pytest.param(True, id="tables"), pytest.param(False, id="trees")]
 ENCODERS = [
     pytest.param(DOUBLE, 1, id="double-by-one"),

@@ -15,6 +15,8 @@ from rtl.gather.dram_planner import DramPlanner
 from tests.gather_bench import get, put, simulate
 from tests.scenarios.dram import DDR4, DramModel
 
+pytestmark = pytest.mark.slow
+
 # Round numbers, so that the sums below can be followed.
 ROUND = DramTimes(
     banks=4,
@@ -304,7 +306,6 @@ def test_refresh_takes_its_share_of_the_sequential_rate():
     assert 350_000 <= clocks * PERIOD - bus <= 350_000 + 14_160 + 14_160 + 4_156 + PERIOD
 
 
-@pytest.mark.slow
 def test_card_gives_the_sequential_rate_of_its_source():
     """15,419 MB/s by a kernel of UG1382, over refreshes and reopened rows; at most 16 GB/s."""
     times = dram_times(load_platform("smartssd"))

@@ -14,6 +14,8 @@ from tests.nand_bench import UnitBench
 from tests.scenarios.nand import TINY, TINY_TWO_LUNS
 from tests.scenarios.nand_reads import Read
 
+pytestmark = pytest.mark.slow
+
 # TINY at 10 ns: tWC 3 clocks, tWP 2, tCS 3, tCH 2, tWB 10, tWHR 6, tCCS 10, tRHW 10, tRPRE 2,
 # tRPST 3, tDQSRE 3, tR 200 and a bit.
 SEVEN_CYCLES = 6 * 3 + 2
@@ -109,7 +111,6 @@ def test_a_page_that_waits_for_room():
     assert bench.causes[BusCause.SENSING] > 0
 
 
-@pytest.mark.slow
 def test_a_full_queue_leaves_nothing_but_decisions_idle():
     """Each LUN has a command waiting from the first edge on to long after the window."""
     reads = [

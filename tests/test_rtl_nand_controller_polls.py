@@ -10,6 +10,8 @@ from rtl.contract.nand_array import Poll
 from tests.controller_bench import FULL_TWO_LUNS, Command, ControllerBench
 from tests.scenarios.nand import PERIOD_PS
 
+pytestmark = pytest.mark.slow
+
 FIRST = {"read": 410_000, "program": 905_000, "erase": 1_600_000}
 PERIOD = {"read": 300_000, "program": 420_000, "erase": 705_000}
 PART = replace(

@@ -12,6 +12,8 @@ from tests.scenarios.onfi_die_luns import KINDS, RESUMES, SUSPENDS, Answer, Begi
 from tests.scenarios.onfi_kernel import BUSY, WORK, Kernel, stored
 from tests.scenarios.onfi_operations import PLANES, SUSPEND, SUSPENDING, OperationBus
 
+pytestmark = pytest.mark.slow
+
 PROGRAM, ERASE = ArrayOperation.PROGRAM, ArrayOperation.ERASE
 OPCODES = {
     PROGRAM: (SUSPEND.program_suspend, SUSPEND.program_resume),
