@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cosim.bench.flash_channel_text import markdown_table, rewrite_page
+from cosim.bench.page import markdown_table, rewrite_page
 from rtl.contract.mixer import list_keys, position_table
 from rtl.contract.sampling import distinct_table, walk_key
 from tests.chi_square import Fit, fit

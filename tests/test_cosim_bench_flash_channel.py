@@ -12,7 +12,8 @@ from cosim.bench.flash_channel_case import FlashChannelCase
 from cosim.bench.flash_channel_command import bounds, run
 from cosim.bench.flash_channel_job import RandomContent
 from cosim.bench.flash_channel_plot import STYLE, save_plot
-from cosim.bench.flash_channel_text import bound_table, case_table, cause_table, rewrite_page
+from cosim.bench.flash_channel_text import bound_table, case_table, cause_table
+from cosim.bench.page import rewrite_page
 from cosim.config.build import nand_part
 from cosim.config.load import load_platform
 from cosim.errors import UserError

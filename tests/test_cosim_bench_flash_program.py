@@ -7,7 +7,6 @@ from fractions import Fraction
 import pytest
 
 from cosim.bench.flash_channel_bound import BusBound, ProgramTerm
-from cosim.bench.flash_channel_text import rewrite_page
 from cosim.bench.flash_program import (
     ProgramKind,
     bench_programs,
@@ -15,6 +14,7 @@ from cosim.bench.flash_program import (
     program_figures,
     program_tables,
 )
+from cosim.bench.page import rewrite_page
 from cosim.config.build import nand_part
 from cosim.config.load import load_platform
 from cosim.errors import UserError

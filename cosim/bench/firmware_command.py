@@ -6,8 +6,8 @@ from pathlib import Path
 
 from cosim.bench.firmware import read_stream, sample_lists
 from cosim.bench.firmware_text import batch_table, list_table, stream_table
-from cosim.bench.flash_channel_text import rewrite_page
 from cosim.bench.measurement import write_report
+from cosim.bench.page import rewrite_page
 
 __all__ = ["run"]
 

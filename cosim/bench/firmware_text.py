@@ -3,7 +3,7 @@
 from typing import Any
 
 from cosim.bench.firmware import CoreTime
-from cosim.bench.flash_channel_text import markdown_table
+from cosim.bench.page import markdown_table
 
 __all__ = ["batch_table", "list_table", "stream_table"]
 

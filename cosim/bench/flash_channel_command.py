@@ -10,10 +10,10 @@ from cosim.bench.flash_channel_text import (
     bound_table,
     case_table,
     cause_table,
-    rewrite_page,
 )
 from cosim.bench.flash_program import FlashProgramCase, bench_programs, program_tables
 from cosim.bench.measurement import write_report
+from cosim.bench.page import rewrite_page
 from cosim.config.quantities import TIME, parse_quantity
 from cosim.errors import UserError
 

@@ -1,13 +1,12 @@
 """The tables of the flash-channel benchmark, as Markdown: on the terminal, and in its page."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cosim.errors import UserError
+from cosim.bench.page import markdown_table
 from rtl.contract.bus_causes import BusCause
 
-__all__ = ["bound_table", "case_table", "cause_table", "markdown_table", "rewrite_page"]
+__all__ = ["bound_table", "case_table", "cause_table"]
 
 
 def case_table(report: Mapping[str, Any]) -> str:
@@ -58,40 +57,6 @@ def bound_table(terms: Mapping[str, Mapping[BusCause, int]]) -> str:
     ]
     rows.append(("sum", *(f"{sum(column.values()):,}" for column in terms.values())))
     return markdown_table(("clocks", *terms), rows)
-
-
-def rewrite_page(page: Path, tables: Mapping[str, str]) -> None:
-    """Put each table between the lines ``<!-- name -->`` and ``<!-- end of name -->`` of a page.
-
-    Raises
-    ------
-    UserError
-        If the page cannot be read or written, or has no such place.
-    """
-    try:
-        text = page.read_text(encoding="utf-8")
-        for name, table in tables.items():
-            begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-            before, found, rest = text.partition(begin)
-            _, also_found, after = rest.partition(end)
-            if not found or not also_found:
-                raise UserError(f"{page}: must have a place for its tables, {begin.strip()}")
-            text = f"{before}{begin}{table}{end}{after}"
-        page.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"{page}: must be a page to write to: {error.strerror}") from None
-
-
-def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table whose first column is text, and the others numbers."""
-    return "".join(f"{line}\n" for line in _lines(head, rows))
-
-
-def _lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(head)} |"
-    yield f"|{'|'.join(['---', *['---:'] * (len(head) - 1)])}|"
-    for row in rows:
-        yield f"| {' | '.join(row)} |"
 
 
 def _plain(number: float) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 
 from cosim.bench.flash_channel_bound import ProgramTerm
 from cosim.bench.flash_channel_case import FlashChannelCase, ssd_platform
-from cosim.bench.flash_channel_text import markdown_table
 from cosim.bench.measurement import measure_in_simulator
+from cosim.bench.page import markdown_table
 from cosim.config.build import bus_rate, page_layout
 from cosim.engines.build import build
 from cosim.engines.device import device_design

@@ -9,6 +9,7 @@ from cosim.bench.measurement import measure_in_simulator
 from cosim.engines.build import build
 from cosim.engines.tools import Simulator
 from cosim.errors import UserError
+from rtl.contract.gather import BUSY_PARTS
 
 __all__ = ["TARGETS", "Target", "bench_gather", "cases", "figures", "report"]
 
@@ -16,7 +17,6 @@ PS_PER_S = 10**12
 SCHEMA = 1
 MOST_WORDS = 1 << 16
 """Ids of a launch at most: the result memory and that of the trace hold as many with headers."""
-PARTS = ("words", "output_stalls", "memory_stalls", "gaps")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +135,7 @@ def figures(case: GatherCase, counted: Mapping[str, Any]) -> dict[str, Any]:
     one, many = counted["one"], counted["many"]
     counters, clocks = many["counters"], many["last_clocks"]
     busy = counters["busy"]
-    if busy != sum(counters[part] for part in PARTS):
+    if busy != sum(counters[part] for part in BUSY_PARTS):
         raise AssertionError(f"{case.name}: clocks by part must add up to {busy}")
     streamed = clocks - many["first_clocks"] + 1
     idle = streamed - counters["words"] - counters["output_stalls"]
@@ -158,7 +158,7 @@ def figures(case: GatherCase, counted: Mapping[str, Any]) -> dict[str, Any]:
         "share_of_dram_bound": round(many["trace_clocks"] / clocks, 6),
         "first_word_clocks": one["first_clocks"],
         "last_word_clocks": one["last_clocks"],
-        "busy_shares": {part: round(counters[part] / busy, 6) for part in PARTS},
+        "busy_shares": {part: round(counters[part] / busy, 6) for part in BUSY_PARTS},
     }
 
 

@@ -1,6 +1,6 @@
 """Cases of the gather unit's benchmark, and the RTL that they run on."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,13 @@ from cosim.engines.design import Design
 from cosim.engines.device import GatherCard
 from cosim.errors import UserError
 from rtl.contract.dram import DramTimes
-from rtl.contract.gather import GatherCounters, GatherEvent, GatherMode
+from rtl.contract.gather import (
+    MAX_DISTINCT,
+    MAX_FAN_OUT,
+    GatherCounters,
+    GatherEvent,
+    GatherMode,
+)
 from rtl.emit_gather import GATHER_MODULE, TRACE_MODULE, emit_dram_trace, emit_gather
 from rtl.gather.trace import TraceDone
 from rtl.top import Unit, gather_ports, trace_ports
@@ -140,7 +146,7 @@ class GatherCase:
         known = [mode.name.lower() for mode in GatherMode]
         if self.mode not in known:
             raise UserError(f"mode must be one of {', '.join(known)}, not {self.mode!r}")
-        most = 64 if self.mode == "draw_distinct" else 256
+        most = MAX_DISTINCT if self.mode == "draw_distinct" else MAX_FAN_OUT
         if not 1 <= self.fan_out <= most:
             raise UserError(f"fan-out must be from 1 to {most}, not {self.fan_out}")
         if self.id_bytes not in (4, 8):
@@ -150,10 +156,6 @@ class GatherCase:
     def name(self) -> str:
         """Short and unique; the key of the case in reports."""
         return f"{self.build.name}-{self.mode}-{self.fan_out}-{self.id_bytes}B"
-
-    def on(self, build: GatherBuild) -> "GatherCase":
-        """The same on other RTL."""
-        return replace(self, build=build)
 
 
 def fpga_platform(name: str) -> FpgaPlatform:

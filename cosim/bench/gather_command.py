@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cosim.bench.flash_channel_text import markdown_table, rewrite_page
-from cosim.bench.gather import PARTS, bench_gather
+from cosim.bench.gather import bench_gather
 from cosim.bench.gather_case import GatherCase
 from cosim.bench.measurement import write_report
+from cosim.bench.page import markdown_table, rewrite_page
+from rtl.contract.gather import BUSY_PARTS
 
 __all__ = ["run", "tables"]
 
@@ -72,7 +73,7 @@ def tables(report: Mapping[str, Any]) -> dict[str, str]:
             before["dram"],
             {
                 f"`{part}`": lambda case, part=part: _percent(case["busy_shares"][part])
-                for part in PARTS
+                for part in BUSY_PARTS
             },
         ),
         "targets": markdown_table(

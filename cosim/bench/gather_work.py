@@ -14,7 +14,6 @@ from rtl.contract.sampling import distinct_positions
 __all__ = ["BEAT_BYTES", "GatherWork", "gather_work"]
 
 BEAT_BYTES = 64
-DESCRIPTOR_BYTES = 32
 MOST_DEGREE = 4000
 
 

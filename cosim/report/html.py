@@ -10,6 +10,7 @@ from cosim.config.platform import constants
 from cosim.report.firmware import render_firmware
 from cosim.report.stages import FAMILIES, by_family, family_of, in_order
 from cosim.report.table import duration, ratio_sentence, size
+from rtl.contract.gather import BUSY_PARTS
 
 __all__ = ["render_page"]
 
@@ -45,8 +46,6 @@ GATHER = (
     ("id_reads", "of them for ids"),
     ("merges", "ids that are in the beat read for the id before them"),
 )
-GATHER_PARTS = ("words", "output_stalls", "memory_stalls", "gaps")
-"""Of the clocks with a launch."""
 
 
 def render_page(
@@ -171,7 +170,7 @@ def _gather(summary: Mapping[str, Any]) -> list[str]:
         cells = []
         for counters in counted.values():
             count, busy = counters[f"gather.{key}"], counters["gather.busy"]
-            share = f" ({100 * count / busy:.1f} %)" if key in GATHER_PARTS else ""
+            share = f" ({100 * count / busy:.1f} %)" if key in BUSY_PARTS else ""
             cells.append(f"{count:,}{share}")
         rows.append([f"<code>gather.{key}</code>", escape(meaning), *cells])
     return ["<h2>The gather unit</h2>", _table(["counter", "meaning", *counted], rows, 2)]

@@ -3,6 +3,7 @@
 from amaranth.lib import data, enum
 
 __all__ = [
+    "BUSY_PARTS",
     "DESCRIPTOR_MAGIC",
     "MAX_DISTINCT",
     "MAX_FAN_OUT",
@@ -21,7 +22,6 @@ __all__ = [
 DESCRIPTOR_MAGIC = 0x47
 MAX_FAN_OUT = 256
 """Largest fan-out of a descriptor, where the unit is not made for another one."""
-
 
 MAX_DISTINCT = 64
 """Largest fan-out that the unit draws without replacement, likewise."""
@@ -142,6 +142,10 @@ class ViolationSource(enum.IntEnum, shape=4):
     """Rule 1: a launch gave more result words than the landing memory holds."""
     MAILBOX = 3
     """Rule 1: a launch came while its queue was full. Rule 2: a staging request did."""
+
+
+BUSY_PARTS = ("words", "output_stalls", "memory_stalls", "gaps")
+"""Counters that share the clocks of ``busy`` among them."""
 
 
 class GatherCounters(data.Struct):

@@ -40,8 +40,8 @@ class ChannelCheck(wiring.Component):
     longest_stall : int or None
         Clocks for which a completion, a landing slot, or data to a die, is held back at most; None:
         no limit.
-    most : int or None
-        Commands that have come and are not completed, at the most; None: no limit.
+    one_at_a_time : bool
+        A command comes only after the completion of the one before.
     legal : bool
         Commands are for some page of some way, of its first two bytes, and their tags count them:
         none is refused, so that less is open in each clock.
@@ -72,7 +72,7 @@ class ChannelCheck(wiring.Component):
         operations=(ChannelOperation.READ,),
         longest_busy=4,
         longest_stall=None,
-        most=None,
+        one_at_a_time=False,
         legal=False,
     ):
         self.controller = controller
@@ -83,7 +83,7 @@ class ChannelCheck(wiring.Component):
         self._claim = claim
         self._longest_stall = longest_stall
         self._operations = operations
-        self._most = most
+        self._one_at_a_time = one_at_a_time
         self._legal = legal
         self.dies = [
             DiePins(part, period_ps=period_ps, phases=phases, longest_busy=longest_busy)
@@ -129,9 +129,15 @@ class ChannelCheck(wiring.Component):
 
     def _offer(self, m, commands):
         command, number = Signal(ChannelCommand), Signal(16)
-        valid, enters = Signal(), Signal()
+        valid, enters, may_enter = Signal(), Signal(), Signal(init=1)
+        if self._one_at_a_time:
+            completions = self.controller.completions
+            with m.If(completions.valid & completions.ready):
+                m.d.sync += may_enter.eq(1)
+            with m.Elif(enters):
+                m.d.sync += may_enter.eq(0)
         with m.If(~valid | commands.ready):
-            m.d.comb += enters.eq(self.offer & self._has_place(m, enters))
+            m.d.comb += enters.eq(self.offer & may_enter)
             m.d.sync += [valid.eq(enters), command.eq(self.command)]
             m.d.sync += command.operation.eq(UNKNOWN_OPERATION)
             with m.If(self.known | self._legal):
@@ -161,16 +167,6 @@ class ChannelCheck(wiring.Component):
                 with m.Case(number):
                     m.d.comb += operation.eq(code)
         return operation
-
-    def _has_place(self, m, enters):
-        """Another command may come."""
-        if self._most is None:
-            return 1
-        open_commands = Signal(range(self._most + 1))
-        completions = self.controller.completions
-        ends = completions.valid & completions.ready
-        m.d.sync += open_commands.eq(open_commands + enters - ends)
-        return open_commands != self._most
 
     def _launch(self, m):
         """Data waits for its first word, and then comes as fast as it is taken."""

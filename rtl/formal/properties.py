@@ -283,7 +283,7 @@ PROPERTIES = (
     ),
     Property(
         "drivers",
-        "controller and dies never drive DQ together, nor do two dies",
+        "controller and dies never drive DQ or DQS together, nor do two dies",
         "bmc",
         64,
         _channel(claims.drivers_never_fight, ways=2),
@@ -320,7 +320,7 @@ PROPERTIES = (
             claims.completes_within(READ_CLOCKS),
             longest_busy=LONGEST_BUSY,
             longest_stall=LONGEST_STALL,
-            most=1,
+            one_at_a_time=True,
         ),
     ),
     Property(
@@ -361,7 +361,7 @@ PROPERTIES = (
             claims.completes_within(WRITE_CLOCKS),
             longest_busy=LONGEST_BUSY,
             longest_stall=LONGEST_STALL,
-            most=1,
+            one_at_a_time=True,
             legal=True,
         ),
     ),

@@ -23,7 +23,8 @@ from rtl.nand.checks.sdr_burst import SdrBurstCheck, SdrOperationBurst
 from rtl.nand.checks.sdr_write import SdrWriteCheck
 from rtl.nand.checks.sequence import SequenceCheck
 from rtl.nand.checks.write_burst import WriteCheck
-from rtl.nand.phy import PhySignature, check_bus
+from rtl.nand.limits import check_bus
+from rtl.nand.phy import PhySignature
 
 __all__ = ["BusChecker", "PhyMonitorSignature"]
 

@@ -26,7 +26,7 @@ from rtl.nand.die_pages import (
     unit_bytes,
 )
 from rtl.nand.die_sdr import SdrDieOutput
-from rtl.nand.phy import check_bus
+from rtl.nand.limits import check_bus
 from rtl.sim_memory import SimMemory
 
 __all__ = ["DiePhySignature", "NandDie"]

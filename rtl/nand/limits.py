@@ -1,11 +1,26 @@
-"""What a flash-channel controller can be made for."""
+"""What a flash channel's controller, dies and checker can be made for."""
 
 from rtl.contract.onfi import COLUMN_CYCLES, ROW_CYCLES, row_bits
 
-__all__ = ["check_channel"]
+__all__ = ["check_bus", "check_channel"]
 
 
 MOST_SUSPENDS = 16
+
+
+def check_bus(part, *, ways, phases):
+    """Refuse a number of ways, or of transfers a clock, that no channel of ``part`` has.
+
+    Raises
+    ------
+    ValueError
+        With what must hold and what was found.
+    """
+    if not isinstance(ways, int) or not 1 <= ways <= 256:
+        raise ValueError(f"Ways must be 1 to 256, not {ways!r}")
+    if phases not in ((1, 2, 4) if part.sdr is None else (1,)):
+        known = "1, 2 or 4" if part.sdr is None else "1 on an SDR bus"
+        raise ValueError(f"Phases must be {known}, not {phases!r}")
 
 
 def check_channel(part, *, phases, slots, watchdog_ps, suspends=0):

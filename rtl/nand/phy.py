@@ -7,22 +7,7 @@ are slow enough for one level a clock. Ref: ONFI 3.1, section 4.2 (NV-DDR2 signa
 
 from amaranth.lib.wiring import In, Out, Signature
 
-__all__ = ["PhySignature", "check_bus"]
-
-
-def check_bus(part, *, ways, phases):
-    """Refuse a number of ways, or of transfers a clock, that no channel of ``part`` has.
-
-    Raises
-    ------
-    ValueError
-        With what must hold and what was found.
-    """
-    if not isinstance(ways, int) or not 1 <= ways <= 256:
-        raise ValueError(f"Ways must be 1 to 256, not {ways!r}")
-    if phases not in ((1, 2, 4) if part.sdr is None else (1,)):
-        known = "1, 2 or 4" if part.sdr is None else "1 on an SDR bus"
-        raise ValueError(f"Phases must be {known}, not {phases!r}")
+__all__ = ["PhySignature"]
 
 
 class PhySignature(Signature):
