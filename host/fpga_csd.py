@@ -7,20 +7,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from host.block_read import page_addresses
-from host.driver import Command, Completion, NvmeDriver, PrpList
+from host.driver import NvmeDriver
 from host.errors import FpgaError, ResultError, TraceError
 from host.graph import Graph
 from host.ns_config import Placement
+from host.peer_reads import PeerReads
 from host.sampler import MODES, HopPlan, check_result, plan_hop
-from host.slots import Slots
 from host.subgraph import HopResult, Subgraph
 from host.trace import MiniBatch
-from host.window import BlockRead, Round, WindowLayout, rounds
+from host.window import Round, WindowLayout, rounds
 from rtl.contract.codec import record_dtype
 from rtl.contract.gather import MAX_DISTINCT, MAX_FAN_OUT, GatherStatus, ResultHeader
-from rtl.contract.kernel import Cause, FpgaPort, Kernel, latest
-from rtl.contract.nvme import Opcode
+from rtl.contract.kernel import Cause, FpgaPort, Kernel
 from rtl.contract.sampling import Sampling
 
 __all__ = ["FpgaCsdHost", "FpgaCsdParameters", "decode_launch"]
@@ -101,15 +99,19 @@ class FpgaCsdHost:
         self.layout = WindowLayout(card.window_bytes)
         self.rounds = 0
         """Launches of the gather unit so far."""
-        self.reads = 0
+        self._copies = PeerReads(
+            kernel, driver, card.p2p_base, parameters.placement, parameters.reads_in_flight
+        )
+
+    @property
+    def reads(self) -> int:
         """Peer-to-peer reads so far."""
-        self._kernel = kernel
-        self._in_flight = Slots(kernel, parameters.reads_in_flight, "reads_in_flight")
+        return self._copies.count
 
     @property
     def read_waits(self) -> int:
         """Reads that found ``reads_in_flight`` others outstanding."""
-        return self._in_flight.waits
+        return self._copies.waits
 
     def sample(self, batch: MiniBatch, cause: Cause) -> Generator[Any, Any, tuple[Subgraph, Cause]]:
         """Sample all hops of a mini-batch; ``cause`` (now) started it.
@@ -180,35 +182,8 @@ class FpgaCsdHost:
         mapped = slots.samples if self.parameters.explicit else len(slots)
         map_ps = mapped * cpu.costs.map_block_ps
         cause = yield from cpu.work("map", map_ps, cause, request=request)
-        events = []
-        for read in part.reads:
-            cause = yield from self._in_flight.acquire(cause)
-            prps = PrpList(self.driver.memory, self._pages(read))
-            command = Command(
-                opcode=Opcode.READ,
-                prp1=prps.prp1,
-                prp2=prps.prp2,
-                lba=read.lba,
-                blocks=read.blocks,
-                label="peer-to-peer read",
-            )
-            event, cause = yield from self.driver.submit(command, cause, request=request)
-            self._kernel.env.process(self._finish(event, prps))
-            events.append(event)
-            self.reads += 1
-        for event in events:
-            completion: Completion = yield event
-            cause = latest((cause, completion.check()))
-        return cause
-
-    def _pages(self, read: BlockRead) -> list[int]:
-        length = read.blocks * self.parameters.placement.lba_bytes
-        return page_addresses(self.card.p2p_base + read.offset, length)
-
-    def _finish(self, event: Any, prps: PrpList) -> Generator[Any, Any, None]:
-        completion: Completion = yield event
-        prps.release()
-        self._in_flight.release(completion.cause)
+        failed, cause = yield from self._copies.copy(part.reads, cause, request)
+        return cause if failed is None else failed.check()
 
     def _write_orders(
         self, part: Round, slots: HopPlan, cause: Cause, request: int
