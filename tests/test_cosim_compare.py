@@ -93,7 +93,8 @@ def test_a_code_that_the_decoder_is_not_made_for_is_refused(refusal):
     with pytest.raises(Built):
         refusal(platform_overrides=weak | {"ssd.flash.decoder": "absent"})
     found = refusal(platform_overrides=weak)
-    assert found.endswith("ssd.page_format: t must be at least 2, not 1")
+    message = ": platform_overrides.ssd.page_format.corrected_bits must be at least 2, not 1"
+    assert found.endswith(message)
 
 
 def test_a_share_of_the_graph_below_one_page_is_refused_before_the_build(refusal):

@@ -180,6 +180,14 @@ def test_bad_constants_are_refused_with_file_and_line(key, value, message, writt
         load_part(str(path))
 
 
+def test_a_contradiction_of_a_part_without_suspends(written):
+    values = document()
+    set_value(values, "polls.erase.first", "10 ns")
+    path = written(**values | {"suspend": None})
+    with pytest.raises(UserError, match=rf"^{path}:\d+: nand.polls: first_ps of erase must be"):
+        load_part(str(path))
+
+
 def test_the_line_is_that_of_the_constant(written):
     path = written("array.t_rcbsy", "500 ns")
     line = path.read_text().splitlines().index("    value: 500 ns") + 1

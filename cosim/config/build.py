@@ -289,7 +289,7 @@ def _check_ssd(ssd: SsdPlatform, systems: tuple[System, ...], source: YamlSource
         striping(ssd)
     with naming("ssd", source, "cells"):
         cell_state(ssd)
-    with naming("ssd", source, "page_format"):
+    with naming("ssd", source, "page_format", "nand"):
         bch_code(ssd)
         page_layout(ssd)
         Placement(lba_bytes=ssd.page_format.lba.value)

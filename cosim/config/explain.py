@@ -15,12 +15,15 @@ _UNITS = ("_ps", "_bytes", "_hours", "_ppm", "_ppt")
 _OTHER_NAMES = {
     "bytes_per_second": ("rate",),
     "completion_entries": ("queue_entries",),
+    "m": ("field_bits",),
     "order": ("striping",),
     "outstanding": ("outstanding_reads",),
+    "parity_bytes": ("corrected_bits",),
     "read_request_bytes": ("max_read_request",),
     "slot_bytes": ("stage_slot",),
     "slots": ("landing_slots", "stage_slots"),
     "submission_entries": ("queue_entries",),
+    "t": ("corrected_bits",),
 }
 """Names of parameters that differ from their constants' by more than a unit."""
 
@@ -66,7 +69,8 @@ def _explain(message: str, part: str, source: YamlSource, bases: list[KeyPath]) 
 def _constant(word: str, values: Any, base: KeyPath) -> KeyPath | None:
     """Path of the constant that a parameter's name ``word`` stands for, at ``base`` or below."""
     for name in base:
-        values = values[name]
+        # A part file may leave a section out, as that of suspends.
+        values = values.get(name) if isinstance(values, Mapping) else None
     if not isinstance(values, Mapping):
         return None
     word = word.lower()

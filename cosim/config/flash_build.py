@@ -85,7 +85,7 @@ def nand_part(ssd: SsdPlatform, name: str = "nand") -> NandPart:
     if nand.planes is not None:
         more |= {"planes": nand.planes.value, "extended": ExtendedTimes(**times(ExtendedTimes))}
         for kind in ("program_poll", "erase_poll"):
-            more[kind] = Poll(**times(Poll, f"{kind}_"))
+            more[kind] = _poll(kind, **times(Poll, f"{kind}_"))
         if nand.program_suspend is not None:
             names = (one.name for one in fields(SuspendOpcodes))
             opcodes = {name: getattr(nand, name.removesuffix("_ps")).value for name in names}
@@ -100,6 +100,13 @@ def nand_part(ssd: SsdPlatform, name: str = "nand") -> NandPart:
         **times(NandPart),
         **more,
     )
+
+
+def _poll(kind: str, **times: Any) -> Poll:
+    try:
+        return Poll(**times)
+    except ValueError as error:
+        raise ValueError(f"{kind}_{error}") from None
 
 
 def channel_options(ssd: SsdPlatform) -> dict[str, Any]:
@@ -122,7 +129,7 @@ def check_flash(ssd: SsdPlatform, source: YamlSource | None = None) -> None:
     """
     with naming("ssd", source, "flash.clock"):
         period_ps(ssd.flash.clock.value)
-    with naming("ssd", source, "flash"):
+    with naming("ssd", source, "flash", "nand"):
         bus_phases(ssd)
     with naming("ssd", source, "nand"):
         _check_addresses(nand_part(ssd))

@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from cosim.config.build import check_platforms, page_buffer_pages
+from cosim.config.flash_build import check_flash
 from cosim.config.flash_part import put_part
 from cosim.config.model import Config, PlatformNames, Platforms
 from cosim.config.part import Part, nearest, validate
@@ -75,6 +76,8 @@ def load_config(path: Path | str) -> LoadedConfig:
     _override(parts, source, {key: overrides[key] for key in overrides if key not in chosen})
     platforms = {part: validate(_MODELS[part], parts[part]) for part in parts}
     loaded = LoadedConfig(config, Platforms.model_construct(**platforms), source, parts)
+    # A page buffer is counted in pages: these first.
+    check_flash(loaded.platforms.ssd, parts["ssd"])
     # A share is of a graph that is not known here; any that is large enough will do.
     check_page_buffers(loaded, 1 << 62)
     check_platforms(loaded.platforms, config.systems, parts)

@@ -85,7 +85,7 @@ class BchCode:
         if bits > self.length_bits:
             raise ValueError(
                 f"chunk_bytes must leave the codeword within {self.length_bits} bits, "
-                f"not make it {bits}"
+                f"not make it {bits}, with m = {self.m} and t = {self.t}"
             )
         degree = self.generator.bit_length() - 1
         if degree != self.parity_bits:

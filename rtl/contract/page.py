@@ -69,7 +69,7 @@ class PageLayout:
         if need > self.page_bytes + self.spare_bytes:
             raise ValueError(
                 f"page_bytes + spare_bytes must hold {need} bytes of codewords, "
-                f"not {self.page_bytes + self.spare_bytes}"
+                f"not {self.page_bytes + self.spare_bytes}; chunk_bytes and parity_bytes make them"
             )
 
     @property

@@ -299,6 +299,39 @@ BAD = [
         + "ssd.flash.striping must name each of channel, way, lun once, not ('channel', 'way')",
     ),
     (
+        overriding("ssd.nand.page", "0 B"),
+        PLACED + "ssd.nand.page must be a positive integer, not 0",
+    ),
+    (
+        overriding("ssd.nand.program_poll_first", "0 us\n  ssd.flash.operations: all"),
+        PLACED + "ssd.nand.program_poll_first must be a positive integer, not 0",
+    ),
+    (
+        overriding("ssd.nand.spare", "512 B"),
+        PLACED + "ssd.nand.spare: page + spare must hold 18006 bytes of codewords, not 16896",
+    ),
+    (
+        overriding("ssd.page_format.field_bits", "7"),
+        PLACED + "ssd.page_format.field_bits must be in 8 to 15, not 7",
+    ),
+    (
+        overriding("ssd.page_format.corrected_bits", "20"),
+        PLACED + "ssd.page_format.corrected_bits: page + spare must hold 18590 bytes of codewords",
+    ),
+    (
+        overriding("ssd.page_format.corrected_bits", "128"),
+        PLACED + "ssd.page_format.corrected_bits must give a generator polynomial of degree "
+        "field_bits * corrected_bits = 1536, not 1464",
+    ),
+    (
+        overriding("ssd.page_format.corrected_bits", "400"),
+        PLACED + "ssd.page_format.corrected_bits: chunk must leave the codeword within 4095 bits",
+    ),
+    (
+        overriding("ssd.nand.t_rc", "20 ns\n  ssd.flash.interface: sdr\n  ssd.flash.mode: 2"),
+        PLACED + "ssd.nand.t_rc must be at least t_rp + t_reh, not 20000 < 17000 + 15000",
+    ),
+    (
         overriding("fpga.pcie.max_payload", "0 B"),
         PLACED + "fpga.pcie.max_payload must be an integer of at least 1, not 0",
     ),
