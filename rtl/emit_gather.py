@@ -6,10 +6,9 @@ from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from rtl.contract.gather import GatherDone, GatherLaunch
+from rtl.contract.gather import GatherDone, GatherLaunch, result_transfer
 from rtl.emit import SIM_RAM, emit_component
 from rtl.gather.core import GatherUnit
-from rtl.gather.results import ResultWord
 from rtl.gather.trace import DramTraceUnit
 from rtl.gather.unit import GatherSimUnit
 
@@ -61,7 +60,7 @@ class FlatGatherUnit(wiring.Component):
             {
                 "now": In(48),
                 "launches": In(stream.Signature(GatherLaunch)),
-                "results": Out(stream.Signature(ResultWord)),
+                "results": Out(stream.Signature(result_transfer(unit.result_words))),
                 "done": Out(stream.Signature(GatherDone)),
                 "busy": Out(1),
                 "abort": In(1),

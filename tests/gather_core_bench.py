@@ -3,7 +3,7 @@
 
 from rtl.contract.codec import pack
 from rtl.contract.gather import GatherStatus, ResultHeader
-from rtl.gather.core import PULSES, GatherUnit
+from rtl.gather.core import COUNTS, PULSES, GatherUnit
 from tests.gather_bench import ReadMemory, Stalls, collect, feed, get, simulate
 from tests.scenarios.gather import DESCRIPTOR_BYTES, reference
 
@@ -28,7 +28,7 @@ class GatherBench:
         self.abort = abort or {}
         self.aborted = {}
         self.words, self.done, self.last = [], [], []
-        self.pulses = dict.fromkeys(("busy", *PULSES), 0)
+        self.pulses = dict.fromkeys(("busy", *PULSES, *COUNTS), 0)
 
     async def _launch(self, ctx):
         launches = [
@@ -46,8 +46,8 @@ class GatherBench:
             has_words = launch.count and launch.address % DESCRIPTOR_BYTES == 0
             while has_words and not (taken and taken[-1].last):
                 taken += await collect(ctx, self.dut.results, 1, stalls)
-            self.words.append([word.word for word in taken])
-            self.last.append([word.last for word in taken])
+            self.words.append([word for one in taken for word in one.words[: one.count]])
+            self.last.append([one.last for one in taken])
             self.done.append(await get(ctx, self.dut.done))
 
     async def _count(self, ctx):
@@ -87,7 +87,8 @@ class GatherBench:
         for number, launch in enumerate(self.scenario.launches):
             words, status = reference(self.scenario, launch)
             assert self.words[number] == words
-            assert self.last[number] == [0] * (len(words) - 1) + [1] * (len(words) > 0)
+            assert self.last[number][:-1] == [0] * (len(self.last[number]) - 1)
+            assert self.last[number][-1:] == [1] * (len(words) > 0)
             done = self.done[number]
             assert (done.tag, done.status, done.words) == (7 + number, status, len(words))
             assert done.started <= done.first <= done.last

@@ -29,6 +29,7 @@ COUNTED = {
         "trace_clocks": 100,
         "counters": {
             "busy": 200,
+            "transfers": 60,
             "words": 60,
             "output_stalls": 10,
             "memory_stalls": 120,
@@ -59,7 +60,7 @@ def test_figures_by_hand():
     }
     assert {name: found[name] for name in expected} == expected
     assert found["busy_shares"] == {
-        "words": 0.3,
+        "transfers": 0.3,
         "output_stalls": 0.05,
         "memory_stalls": 0.6,
         "gaps": 0.05,

@@ -30,7 +30,7 @@ def check(bench, number):
     expected = targets(reference(bench.scenario, launch)[0])
     found, done = targets(bench.words[number]), bench.done[number]
     assert done.words == len(bench.words[number])
-    assert bench.last[number] == [0] * (done.words - 1) + [1]
+    assert bench.last[number] == [0] * (len(bench.last[number]) - 1) + [1]
     if number not in bench.aborted or bench.aborted[number] >= done.last:
         assert (found, done.status) == (expected, reference(bench.scenario, launch)[1])
         return 0

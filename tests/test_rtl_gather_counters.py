@@ -41,7 +41,7 @@ def test_a_target_by_hand(fan_out, latency):
     # The memory takes a request at once; its beat is taken latency + 1 clocks later. The unit waits
     # for the beat of its descriptor, then for ids that are asked for in consecutive clocks.
     assert pulses["memory_stalled"] == (1 + latency + 1) + (fan_out + latency + 1)
-    assert pulses["delivered"] == pulses["id"] + 1 == fan_out + 1
+    assert pulses["words"] == pulses["ids"] + 1 == fan_out + 1
     assert pulses["output_stalled"] == 0
     assert pulses["beat"] == 1 + fan_out
     assert pulses["gap"] == sum(STEPS.values())
@@ -54,7 +54,7 @@ def test_words_that_are_not_taken_stall_the_unit_for_as_long():
     waited = held.done[0].first - there.done[0].first
     assert waited > 200
     assert held.pulses["output_stalled"] == waited
-    for name in ("delivered", "memory_stalled", "gap", "id", "beat"):
+    for name in ("delivered", "memory_stalled", "gap", "words", "ids", "beat"):
         assert held.pulses[name] == there.pulses[name], name
 
 
@@ -119,7 +119,8 @@ def test_every_clock_of_a_launch_is_in_one_class(stalls, latency):
     bench = GatherBench(scenario, stalls=stalls, latency=latency, seed=1).run()
     pulses, cut = bench.pulses, [one for words in bench.words for one in targets(words)]
     assert pulses["busy"] == sum(pulses[name] for name in METERED)
-    assert pulses["delivered"] == sum(map(len, bench.words))
-    assert pulses["id"] == sum(len(ids) for _, ids in cut)
+    assert pulses["delivered"] == sum(map(len, bench.last))
+    assert pulses["words"] == sum(map(len, bench.words))
+    assert pulses["ids"] == sum(len(ids) for _, ids in cut)
     assert pulses["beat"] == sum(beats for *_, beats in bench.memory.requests)
     assert all(pulses[name] for name in METERED if stalls or name != "output_stalled")

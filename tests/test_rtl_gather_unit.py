@@ -97,7 +97,7 @@ def test_the_story_reaches_every_counter(told):
     ends = [event["done"] for event in bench.events if "done" in event]
     # Told at the edge after its last word.
     assert counters["busy"] == sum(last - started + 1 for *_, started, _, last in ends)
-    parts = ("words", "output_stalls", "memory_stalls", "gaps")
+    parts = ("transfers", "output_stalls", "memory_stalls", "gaps")
     assert counters["busy"] == sum(counters[name] for name in parts)
     idle = {name for name, count in counters.items() if count == 0}
     # No descriptor is bad here, and the landing always takes a word at once.

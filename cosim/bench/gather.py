@@ -138,7 +138,7 @@ def figures(case: GatherCase, counted: Mapping[str, Any]) -> dict[str, Any]:
     if busy != sum(counters[part] for part in BUSY_PARTS):
         raise AssertionError(f"{case.name}: clocks by part must add up to {busy}")
     streamed = clocks - many["first_clocks"] + 1
-    idle = streamed - counters["words"] - counters["output_stalls"]
+    idle = streamed - counters["transfers"] - counters["output_stalls"]
     return {
         "name": case.name,
         **asdict(case.build),

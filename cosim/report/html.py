@@ -37,7 +37,7 @@ ASSUMED = """These constants come from no source. All others name one in the con
 
 GATHER = (
     ("busy", "clocks with a launch in the unit"),
-    ("words", "of them with a result word delivered: headers and ids"),
+    ("transfers", "of them with result words delivered"),
     ("output_stalls", "with a word that was not taken"),
     ("memory_stalls", "with none, and a read asked for or on the bus"),
     ("gaps", "with neither"),

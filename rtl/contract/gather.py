@@ -3,10 +3,12 @@
 from amaranth.lib import data, enum
 
 __all__ = [
+    "AXI_ID_BITS",
     "BUSY_PARTS",
     "DESCRIPTOR_MAGIC",
     "MAX_DISTINCT",
     "MAX_FAN_OUT",
+    "RESULT_WORDS",
     "GatherCounters",
     "GatherDescriptor",
     "GatherDone",
@@ -17,6 +19,7 @@ __all__ = [
     "ResultHeader",
     "StageRequest",
     "ViolationSource",
+    "result_transfer",
 ]
 
 DESCRIPTOR_MAGIC = 0x47
@@ -25,6 +28,12 @@ MAX_FAN_OUT = 256
 
 MAX_DISTINCT = 64
 """Largest fan-out that the unit draws without replacement, likewise."""
+
+AXI_ID_BITS = 6
+"""Width of the unit's AXI IDs, likewise; a unit may use all of them."""
+
+RESULT_WORDS = (1, 2, 4, 8)
+"""Result words that a unit can hand over in one transfer at most."""
 
 
 class GatherMode(enum.IntEnum, shape=8):
@@ -74,6 +83,24 @@ class ResultHeader(data.Struct):
     status: 8
     reserved0: 8
     reserved1: 16
+
+
+def result_transfer(result_words):
+    """Layout of one transfer of the result stream: 1 to ``result_words`` words of 64 bits.
+
+    ``words``: the first ``count`` of them count, in order; a transfer may be partly filled.
+    ``last``: the last of them is the launch's last. :exc:`ValueError` if ``result_words`` is none
+    of :data:`RESULT_WORDS`.
+    """
+    if result_words not in RESULT_WORDS:
+        raise ValueError(f"Result words of a transfer must be 1, 2, 4 or 8, not {result_words!r}")
+    return data.StructLayout(
+        {
+            "words": data.ArrayLayout(64, result_words),
+            "count": range(result_words + 1),
+            "last": 1,
+        }
+    )
 
 
 class GatherLaunch(data.Struct):
@@ -144,7 +171,7 @@ class ViolationSource(enum.IntEnum, shape=4):
     """Rule 1: a launch came while its queue was full. Rule 2: a staging request did."""
 
 
-BUSY_PARTS = ("words", "output_stalls", "memory_stalls", "gaps")
+BUSY_PARTS = ("transfers", "output_stalls", "memory_stalls", "gaps")
 """Counters that share the clocks of ``busy`` among them."""
 
 
@@ -166,14 +193,16 @@ class GatherCounters(data.Struct):
     row_hits, row_misses, refreshes
         DRAM accesses to an open row and to another one; refreshes that an access came after.
     output_stalls
-        Clocks in which a result word was on offer and not taken.
+        Clocks in which result words were on offer and not taken.
     memory_stalls
         Clocks of a launch without a word on offer, while a read was asked for or on the bus.
     gaps
         Clocks of a launch with neither.
     busy
         Clocks with a launch in the unit, from the one after it was accepted until its end was told:
-        ``words`` + ``output_stalls`` + ``memory_stalls`` + ``gaps``.
+        ``transfers`` + ``output_stalls`` + ``memory_stalls`` + ``gaps``.
+    transfers
+        Clocks in which result words were delivered, one or several.
     words, ids
         Result words delivered; those of them that are ids, not headers.
     beats
@@ -198,6 +227,7 @@ class GatherCounters(data.Struct):
     memory_stalls: 32
     gaps: 32
     busy: 32
+    transfers: 32
     words: 32
     ids: 32
     beats: 32

@@ -5,20 +5,29 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from rtl.axi4 import Axi4Read
-from rtl.contract.gather import MAX_DISTINCT, MAX_FAN_OUT, GatherDone, GatherLaunch, GatherStatus
+from rtl.contract.gather import (
+    AXI_ID_BITS,
+    MAX_DISTINCT,
+    MAX_FAN_OUT,
+    GatherDone,
+    GatherLaunch,
+    GatherStatus,
+    result_transfer,
+)
 from rtl.gather.burst import DEPTH
 from rtl.gather.descriptors import DescriptorChecker, DescriptorFetcher, DescriptorRun
 from rtl.gather.ids import BeatMerger, IdReader, IdRequester
 from rtl.gather.meter import LaunchMeter
 from rtl.gather.positions import PositionSource
-from rtl.gather.results import ResultWord, ResultWriter
+from rtl.gather.results import ResultWriter
 
-__all__ = ["PULSES", "GatherUnit", "LaunchControl", "ReadArbiter"]
+__all__ = ["COUNTS", "PULSES", "GatherUnit", "LaunchControl", "ReadArbiter"]
 
 DESCRIPTOR_ID, POSITION_ID, ID_ID = range(3)
 METERED = ("delivered", "output_stalled", "memory_stalled", "gap")
-PULSES = ("seen", "refused", "empty", "issued", "merged", "blocked", "beat", "id", *METERED)
-"""What the unit says of a clock, for counters."""
+PULSES = ("seen", "refused", "empty", "issued", "merged", "blocked", "beat", *METERED)
+COUNTS = ("words", "ids")
+"""What the unit says of a clock, for counters: a bit, or a number."""
 
 
 class ReadArbiter(wiring.Component):
@@ -83,8 +92,10 @@ class LaunchControl(wiring.Component):
         Launches.
     runs : Out(stream of DescriptorRun)
         To the descriptor fetcher.
-    word, header, last : In(1)
-        A result word is handed over in this clock; it is a header; it is the launch's last.
+    words : In
+        Result words that are handed over in this clock.
+    header, last : In(1)
+        The first of them is a header; the last of them is the launch's last.
     status : In(8)
         Status of that header.
     done : Out(stream of GatherDone)
@@ -100,7 +111,7 @@ class LaunchControl(wiring.Component):
     now: In(48)
     launches: In(stream.Signature(GatherLaunch))
     runs: Out(stream.Signature(DescriptorRun))
-    word: In(1)
+    words: In(4)
     header: In(1)
     last: In(1)
     status: In(8)
@@ -140,15 +151,15 @@ class LaunchControl(wiring.Component):
                         m.next = "RUN"
             with m.State("RUN"):
                 m.d.comb += self.busy.eq(1)
-                with m.If(self.word):
-                    m.d.sync += [done.words.eq(done.words + 1), done.last.eq(self.now)]
+                with m.If(self.words != 0):
+                    m.d.sync += [done.words.eq(done.words + self.words), done.last.eq(self.now)]
                     with m.If(done.words == 0):
                         m.d.sync += done.first.eq(self.now)
                     with m.If(self.header & (done.status == GatherStatus.OK)):
                         m.d.sync += done.status.eq(self.status)
                     with m.If(self.last):
                         m.next = "DONE"
-                with m.If(self.abort & ~self.aborting & ~(self.word & self.last)):
+                with m.If(self.abort & ~self.aborting & ~(self.words.any() & self.last)):
                     m.d.comb += self.cut.eq(1)
                     m.d.sync += [self.aborting.eq(1), done.status.eq(GatherStatus.ABORTED)]
             with m.State("DONE"):
@@ -180,6 +191,8 @@ class GatherUnit(wiring.Component):
         Width of AXI IDs, at least 2 (three are used).
     outstanding : int
         Id reads in flight; a power of two.
+    result_words : int
+        Result words of a transfer at most: 1, 2, 4 or 8.
     max_fan_out : int
         Largest fan-out accepted; a power of two. Two such targets' ids are buffered.
     max_distinct : int
@@ -193,7 +206,7 @@ class GatherUnit(wiring.Component):
         Launches.
     axi : Out(Axi4Read)
         To the DRAM; 64 address bits.
-    results : Out(stream of ResultWord)
+    results : Out(stream of result_transfer)
         The dense results.
     done : Out(stream of GatherDone)
         One a launch, after its last word.
@@ -205,8 +218,10 @@ class GatherUnit(wiring.Component):
         One clock each a descriptor looked at, refused, of an empty list; an id read requested; an
         id for which the read before it will do; a request held up since ``outstanding`` are in
         flight.
-    beat, id : Out(1)
-        A beat was taken from the bus; an id was delivered.
+    beat : Out(1)
+        A beat was taken from the bus.
+    words, ids : Out
+        Result words delivered in this clock; those of them that are ids.
     delivered, output_stalled, memory_stalled, gap : Out(1)
         As of the :class:`LaunchMeter`: what a clock with ``busy`` went to.
     """
@@ -215,8 +230,9 @@ class GatherUnit(wiring.Component):
         self,
         *,
         data_bits=512,
-        id_bits=2,
+        id_bits=AXI_ID_BITS,
         outstanding=16,
+        result_words=2,
         max_fan_out=MAX_FAN_OUT,
         max_distinct=MAX_DISTINCT,
     ):
@@ -237,6 +253,7 @@ class GatherUnit(wiring.Component):
             )
         self._data_bits = data_bits
         self._outstanding = outstanding
+        self._result_words = result_words
         self._max_fan_out = max_fan_out
         self._max_distinct = max_distinct
         self._axi = Axi4Read(64, data_bits, id_bits)
@@ -245,11 +262,12 @@ class GatherUnit(wiring.Component):
                 "now": In(48),
                 "launches": In(stream.Signature(GatherLaunch)),
                 "axi": Out(self._axi),
-                "results": Out(stream.Signature(ResultWord)),
+                "results": Out(stream.Signature(result_transfer(result_words))),
                 "done": Out(stream.Signature(GatherDone)),
                 "abort": In(1),
                 "busy": Out(1),
                 **dict.fromkeys(PULSES, Out(1)),
+                **dict.fromkeys(COUNTS, Out(range(result_words + 1))),
             }
         )
 
@@ -264,6 +282,10 @@ class GatherUnit(wiring.Component):
     @property
     def outstanding(self):
         return self._outstanding
+
+    @property
+    def result_words(self):
+        return self._result_words
 
     @property
     def max_fan_out(self):
@@ -285,7 +307,9 @@ class GatherUnit(wiring.Component):
         m.submodules.requester = requester = IdRequester()
         m.submodules.merger = merger = BeatMerger(self._data_bits)
         m.submodules.reader = reader = IdReader(axi, id=ID_ID, outstanding=self._outstanding)
-        m.submodules.writer = writer = ResultWriter(2 * self._max_fan_out)
+        m.submodules.writer = writer = ResultWriter(
+            2 * self._max_fan_out, result_words=self._result_words
+        )
         m.submodules.arbiter = arbiter = ReadArbiter(axi, 3)
         m.submodules.meter = meter = LaunchMeter(self._outstanding + 2 * DEPTH)
         connect(m, fetcher.axi, arbiter.port0)
@@ -311,10 +335,13 @@ class GatherUnit(wiring.Component):
             fetcher.abort.eq(control.cut),
             source.aborting.eq(control.aborting),
             requester.aborting.eq(control.aborting),
-            control.word.eq(self.results.valid & self.results.ready),
+            self.words.eq(
+                Mux(self.results.valid & self.results.ready, self.results.payload.count, 0)
+            ),
+            control.words.eq(self.words),
             control.header.eq(writer.header),
             control.last.eq(self.results.payload.last),
-            control.status.eq(writer.results.payload.word[32:40]),
+            control.status.eq(writer.results.payload.words[0][32:40]),
             self.seen.eq(checker.seen),
             self.refused.eq(checker.refused),
             self.empty.eq(checker.empty),
@@ -322,7 +349,7 @@ class GatherUnit(wiring.Component):
             self.merged.eq(reader.merged),
             self.blocked.eq(reader.blocked),
             self.busy.eq(control.busy),
-            self.id.eq(control.word & ~writer.header),
+            self.ids.eq(self.words - (self.words.any() & writer.header)),
             self.beat.eq(self.axi.r.valid & self.axi.r.ready),
             meter.busy.eq(control.busy),
             meter.request.eq(self.axi.ar.valid),

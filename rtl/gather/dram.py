@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out, connect
 from rtl.axi4 import Axi4Read, Axi4Write
 from rtl.contract.axi import Burst, Response
 from rtl.contract.dram import DramTimes
+from rtl.contract.gather import AXI_ID_BITS
 from rtl.gather.dram_planner import TIME_BITS, DramPlanner
 from rtl.gather.queue import Queue
 from rtl.sim_memory import SimMemory
@@ -126,7 +127,7 @@ class SimDram(wiring.Component):
         period_ps,
         times,
         data_bits=512,
-        id_bits=2,
+        id_bits=AXI_ID_BITS,
         window_bytes=1 << 24,
         depth=64,
         emitted=False,

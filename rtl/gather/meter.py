@@ -24,11 +24,11 @@ class LaunchMeter(wiring.Component):
     granted, beats : In
         That read is taken in this clock; its beats, less 1.
     word, taken : In(1)
-        A result word is on offer; it is taken.
+        Result words are on offer; they are taken.
     delivered : Out(1)
-        A word is taken.
+        Words are taken.
     output_stalled : Out(1)
-        One is on offer and not taken.
+        Words are on offer and not taken.
     memory_stalled : Out(1)
         None is on offer while a read is asked for, or a beat of one is still to come.
     gap : Out(1)

@@ -4,18 +4,11 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out, connect
 
-from rtl.contract.gather import GatherStatus, ResultHeader
+from rtl.contract.gather import GatherStatus, ResultHeader, result_transfer
 from rtl.gather.ids import Outcome
 from rtl.gather.queue import Queue
 
-__all__ = ["ResultWord", "ResultWriter", "TargetCollector", "TargetRecord"]
-
-
-class ResultWord(data.Struct):
-    """64 bits of result; ``last`` of its launch."""
-
-    word: 64
-    last: 1
+__all__ = ["ResultWriter", "TargetCollector", "TargetRecord"]
 
 
 class TargetRecord(data.Struct):
@@ -115,18 +108,20 @@ class ResultWriter(wiring.Component):
         As of the :class:`TargetCollector`.
     records : int
         Complete targets that can wait; a power of two.
+    result_words : int
+        Words of a transfer at most. Each has one.
 
     Members
     -------
     outcomes, reserve, credit :
         As of the collector.
-    results : Out(stream of ResultWord)
+    results : Out(stream of result_transfer)
         The words.
     header : Out(1)
-        The word on offer is a header.
+        The first word on offer is a header.
     """
 
-    def __init__(self, places, *, records=16):
+    def __init__(self, places, *, records=16, result_words=2):
         self._places = places
         self._records = records
         super().__init__(
@@ -134,7 +129,7 @@ class ResultWriter(wiring.Component):
                 "outcomes": In(stream.Signature(Outcome)),
                 "reserve": In(1),
                 "credit": Out(1),
-                "results": Out(stream.Signature(ResultWord)),
+                "results": Out(stream.Signature(result_transfer(result_words))),
                 "header": Out(1),
             }
         )
@@ -167,7 +162,8 @@ class ResultWriter(wiring.Component):
             header.status.eq(record.status),
             self.header.eq(left == 0),
             results.valid.eq(records.head.valid),
-            results.payload.word.eq(Mux(self.header, header.as_value(), read.data)),
+            results.payload.words[0].eq(Mux(self.header, header.as_value(), read.data)),
+            results.payload.count.eq(1),
             results.payload.last.eq(record.last & Mux(self.header, record.count == 0, left == 1)),
             fire.eq(results.valid & results.ready),
             collector.released.eq(fire & ~self.header),

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out, connect
 
 from rtl.axi4 import Axi4Read, Axi4Write
 from rtl.contract.gather import (
+    AXI_ID_BITS,
     MAX_FAN_OUT,
     GatherCounters,
     GatherEvent,
@@ -87,7 +88,7 @@ class GatherSimUnit(wiring.Component):
         Clock period, even.
     data_bits : int
         Width of the DRAM port, 256 to 1024.
-    outstanding, max_fan_out : int
+    outstanding, max_fan_out, result_words, id_bits : int
         As of :class:`GatherUnit`.
     window_bytes : int
         DRAM window, from address 0.
@@ -109,6 +110,8 @@ class GatherSimUnit(wiring.Component):
         data_bits=512,
         outstanding=16,
         max_fan_out=MAX_FAN_OUT,
+        result_words=2,
+        id_bits=AXI_ID_BITS,
         window_bytes=1 << 24,
         stage_slots=32,
         stage_slot_bytes=4096,
@@ -116,9 +119,12 @@ class GatherSimUnit(wiring.Component):
         launch_depth=16,
         emitted=False,
     ):
-        id_bits = 2
         self.core = GatherUnit(
-            data_bits=data_bits, id_bits=id_bits, outstanding=outstanding, max_fan_out=max_fan_out
+            data_bits=data_bits,
+            id_bits=id_bits,
+            outstanding=outstanding,
+            max_fan_out=max_fan_out,
+            result_words=result_words,
         )
         self.dram = SimDram(
             period_ps=period_ps,
@@ -136,7 +142,10 @@ class GatherSimUnit(wiring.Component):
             emitted=emitted,
         )
         self.landing = ResultLanding(
-            capacity_bytes=result_bytes, data_bits=data_bits, emitted=emitted
+            capacity_bytes=result_bytes,
+            data_bits=data_bits,
+            result_words=result_words,
+            emitted=emitted,
         )
         self._checkers = (
             AxiReadChecker(Axi4Read(64, data_bits, id_bits)),
@@ -271,12 +280,13 @@ class GatherSimUnit(wiring.Component):
             "memory_stalls": core.memory_stalled,
             "gaps": core.gap,
             "busy": core.busy,
-            "words": core.delivered,
-            "ids": core.id,
+            "transfers": core.delivered,
+            "words": core.words,
+            "ids": core.ids,
             "beats": core.beat,
             "quiet_entries": woken,
         }
         for name, pulse in pulses.items():
-            with m.If(pulse):
-                m.d.sync += counters[name].eq(counters[name] + 1)
+            with m.If(pulse != 0):
+                m.d.sync += counters[name].eq(counters[name] + pulse)
         m.d.comb += counters.refreshes.eq(dram.refreshes)

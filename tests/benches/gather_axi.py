@@ -13,6 +13,8 @@ from rtl.contract.gather import GatherDone, GatherLaunch, GatherStatus
 from tests.scenarios.gather import given_up, random_scenario, reference, targets
 
 PERIOD_NS = 4
+RESULT_WORDS = 2
+"""Of a transfer, where the unit is not made for another number."""
 # The memory drives its beats' fields only with its first beat, and ready depends on their ID.
 INPUTS = (
     *(
@@ -98,7 +100,13 @@ class GatherBench:
             await RisingEdge(self.dut.clk)
             if ready and self.dut.results__valid.value:
                 raw = int(self.dut.results__payload.value)
-                self.words.append((raw & (1 << 64) - 1, raw >> 64))
+                # 64-bit words, then how many of them count, then last.
+                count_bits = RESULT_WORDS.bit_length()
+                count = raw >> 64 * RESULT_WORDS & (1 << count_bits) - 1
+                last = raw >> 64 * RESULT_WORDS + count_bits
+                for number in range(count):
+                    word = raw >> 64 * number & (1 << 64) - 1
+                    self.words.append((word, last * (number == count - 1)))
 
     async def launch(self, launch, tag):
         """Hand a launch over and return its end."""
