@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from cosim.bit_errors import BitErrors
 from cosim.programmed import ProgrammedBlocks
 from rtl.contract.bch import BchCode
-from rtl.contract.codec import byte_size, pack
+from rtl.contract.codec import byte_size
 from rtl.contract.nand_part import NandPart
-from rtl.contract.page import FILL, METADATA_MAGIC, PageLayout, PageMetadata
+from rtl.contract.page import FILL, PageLayout, PageMetadata, metadata_chunk
 from rtl.contract.striping import PhysicalPage, Striping
 
 __all__ = ["ContentSource", "FlashMedium", "IdArray", "UnwrittenPage"]
@@ -107,6 +107,9 @@ class FlashMedium:
         How often a page may be programmed after an erase: see :class:`ProgrammedBlocks`.
     errors : BitErrors, optional
         Which bits read wrong; none if it is absent.
+    is_formatted : bool
+        What holds no data was erased before the run and reads so, which firmware that looks for its
+        pages after a loss of power must see. Else to sense it is an error.
 
     Raises
     ------
@@ -124,6 +127,7 @@ class FlashMedium:
         cached_pages: int = 64,
         programs_per_page: int = 1,
         errors: BitErrors | None = None,
+        is_formatted: bool = False,
     ) -> None:
         for name, found, needed in (
             ("layout.page_bytes", layout.page_bytes, part.page_bytes),
@@ -149,6 +153,7 @@ class FlashMedium:
         self._code = code
         self._cached_pages = cached_pages
         self._errors = errors
+        self._is_formatted = is_formatted
         self._images: OrderedDict[int, bytes] = OrderedDict()
         self._extents: list[_Extent] = []
         self._written = 0
@@ -325,6 +330,8 @@ class FlashMedium:
         return extent
 
     def _loaded_image(self, place: PhysicalPage, page: int) -> bytes:
+        if self._is_formatted and self._extent(page) is None:
+            return bytes([FILL]) * self._layout.raw_bytes
         extent = self._find(place, page)
         image = self._images.pop(page, None)
         if image is None:
@@ -343,14 +350,9 @@ class FlashMedium:
             raise ValueError(
                 f"Source of page {page} must give {length} bytes at {offset}, not {len(content)}"
             )
-        metadata = pack(
-            PageMetadata,
-            logical_page=page,
-            sequence=extent.sequence + page - extent.first_page,
-            magic=METADATA_MAGIC,
-        )
         raw = content.ljust(layout.page_bytes, b"\0")
-        raw += metadata.ljust(layout.chunk_bytes, bytes([FILL]))
+        sequence = extent.sequence + page - extent.first_page
+        raw += metadata_chunk(page, sequence, layout.chunk_bytes)
         chunks = np.frombuffer(raw, dtype=np.uint8).reshape(-1, layout.chunk_bytes)
         codewords = np.hstack([chunks, self._code.encode(chunks)])
         return bytes(codewords.tobytes()).ljust(layout.raw_bytes, bytes([FILL]))

@@ -2,6 +2,7 @@
 
 import itertools
 import struct
+import zlib
 from dataclasses import fields
 
 import bchlib
@@ -46,7 +47,8 @@ def medium_with(ids, *, first_page=0, id_bytes=8, **options):
 def expected_image(content, page, sequence):
     """The image, assembled by hand from DESIGN's numbers and another library's parity."""
     reference = bchlib.BCH(14, m=12)
-    metadata = struct.pack("<QQ4s", page, sequence, b"FTLM") + b"\xff" * 236
+    metadata = struct.pack("<QQI4s", page, sequence, 0, b"FTLM")
+    metadata += struct.pack("<I", zlib.crc32(metadata)) + b"\xff" * 228
     chunks = content.ljust(16_384, b"\0") + metadata
     image = b""
     for column in range(0, len(chunks), 256):
@@ -78,7 +80,7 @@ def test_metadata_counts_writes_over_extents():
     medium = medium_with(edge_list(2.5), first_page=10)
     assert medium.load_extent(2, IdArray(edge_list(1), 8)) == 1
     column = LAYOUT.metadata_column
-    found = unpack(PageMetadata, medium.sense(*STRIPING.physical(2))[column : column + 20])
+    found = unpack(PageMetadata, medium.sense(*STRIPING.physical(2))[column : column + 28])
     assert (found.logical_page, found.sequence) == (2, 4)
     assert CODE.check(
         np.frombuffer(medium.sense(*STRIPING.physical(12))[:18_005], np.uint8).reshape(65, 277)

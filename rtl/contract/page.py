@@ -10,11 +10,21 @@ codewords is FILL too, as in erased cells.
 """
 
 from dataclasses import dataclass, fields
+from zlib import crc32
 
 import numpy as np
 from amaranth.lib import data
 
-__all__ = ["FILL", "METADATA_MAGIC", "PageLayout", "PageMetadata"]
+from rtl.contract.codec import byte_size, pack, unpack
+
+__all__ = [
+    "FILL",
+    "METADATA_MAGIC",
+    "PageLayout",
+    "PageMetadata",
+    "metadata_chunk",
+    "parse_metadata",
+]
 
 FILL = 0xFF
 METADATA_MAGIC = 0x4D4C_5446
@@ -22,15 +32,45 @@ METADATA_MAGIC = 0x4D4C_5446
 
 
 class PageMetadata(data.Struct):
-    """What the FTL keeps beside a page's data, 20 bytes: enough to rebuild its map after a crash.
+    """What the FTL keeps beside a page's data, 28 bytes: enough to rebuild its map after a crash.
 
     ``logical_page`` is the page number that this data has for the host, ``sequence`` the place of
-    this write in the order of all page writes, from 1.
+    this write in the order of all page writes, from 1, and ``copies`` how often this version was
+    copied to another place since. ``crc`` is the CRC-32 of the bytes before.
     """
 
     logical_page: 64
     sequence: 64
+    copies: 32
     magic: 32
+    crc: 32
+
+
+def metadata_chunk(logical_page, sequence, chunk_bytes, *, copies=0):
+    """Data of the metadata codeword, ``chunk_bytes`` long: a :class:`PageMetadata`, then FILL.
+
+    Raises
+    ------
+    ValueError
+        If a number does not fit its field.
+    """
+    head = pack(
+        PageMetadata,
+        logical_page=logical_page,
+        sequence=sequence,
+        copies=copies,
+        magic=METADATA_MAGIC,
+    )[:-4]
+    return (head + crc32(head).to_bytes(4, "little")).ljust(chunk_bytes, bytes([FILL]))
+
+
+def parse_metadata(chunk):
+    """(logical page, sequence, copies) of a metadata codeword's data; None if it is none."""
+    raw = chunk[: byte_size(PageMetadata)]
+    found = unpack(PageMetadata, raw)
+    if found.magic != METADATA_MAGIC or found.crc != crc32(raw[:-4]):
+        return None
+    return int(found.logical_page), int(found.sequence), int(found.copies)
 
 
 @dataclass(frozen=True, kw_only=True)
