@@ -126,6 +126,14 @@ def test_pages_go_round_the_units_in_order(order, expected):
     assert places[8].row == places[0].row + 1
 
 
+def test_the_host_leaves_the_last_blocks_to_the_collector():
+    ftl = Ftl(PARAMETERS, LAYOUT, STRIPING, PAGES)
+    while ftl.allocate(Stream.HOST) is not None:
+        pass
+    assert ftl.blocks.free(0) == 2
+    assert [ftl.allocate(Stream.COLLECTOR, 0) is None for _ in range(9)] == [False] * 8 + [True]
+
+
 def test_the_block_with_the_fewest_valid_pages_is_reclaimed():
     bench = FtlBench()
     fill(bench)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from heapq import heappop, heappush
 
 from firmware_model.ftl.geometry import RESERVE, Block, FtlParameters, Unit
@@ -178,11 +179,11 @@ class BlockTable:
         self.start()
         if stream is Stream.COLLECTOR:
             assert scope is not None, "a collector writes within its scope"
-            return self._allocate_in((stream, scope), lambda: self._collector_unit(scope))
+            return self._allocate_in((stream, scope), partial(self._collector_unit, scope))
         for _ in self._units:
             unit = self._units[self._cursor]
             self._cursor = (self._cursor + 1) % len(self._units)
-            place = self._allocate_in((stream, unit), lambda unit=unit: self._host_unit(unit))
+            place = self._allocate_in((stream, unit), partial(self._host_unit, unit))
             if place is not None:
                 return place
         return None
