@@ -95,8 +95,9 @@ def channel_ports(*, ways, luns, slots, event_bits, counter_bits, module="flash_
     )
 
 
-def gather_ports(*, event_bits, counter_bits, module="gather_unit"):
-    """Ports of the gather unit (``docs/architecture.md``)."""
+def gather_ports(*, event_bits, counter_bits, has_rings=False, module="gather_unit"):
+    """Ports of the gather unit (``docs/architecture.md``), with or without descriptor rings."""
+    registers = (Mailbox(name="ring_write", width=64), Mailbox(name="ring_write_toggle", width=1))
     return UnitPorts(
         module=module,
         mailboxes=(
@@ -106,6 +107,7 @@ def gather_ports(*, event_bits, counter_bits, module="gather_unit"):
             Mailbox(name="stage_toggle", width=1),
             Mailbox(name="result_free", width=1),
             Mailbox(name="abort", width=1),
+            *(registers if has_rings else ()),
         ),
         event_bits=event_bits,
         counter_bits=counter_bits,

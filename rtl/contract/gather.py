@@ -145,17 +145,20 @@ class GatherEvent(data.Struct):
     """What the unit has to say at one edge; each part counts only where its valid bit is set.
 
     ``staged_error``: the staging request was malformed or a write of it failed. ``violation_rule``
-    is a rule and, times 16, a :class:`ViolationSource`.
+    is a rule and, times 16, a :class:`ViolationSource`. ``interrupt_cause`` is INTERRUPT_CAUSE of
+    the descriptor rings when their interrupt was sent.
     """
 
     done_valid: 1
     staged_valid: 1
     violation_valid: 1
     staged_error: 1
-    reserved: 4
+    interrupt_valid: 1
+    reserved: 3
     violation_rule: 8
     staged_tag: 16
     done: GatherDone
+    interrupt_cause: 32
 
 
 class ViolationSource(enum.IntEnum, shape=4):
@@ -164,11 +167,14 @@ class ViolationSource(enum.IntEnum, shape=4):
     READ_PORT = 0
     """Checker of the gather core's AXI port; the rule is an ``rtl.contract.axi.AxiRule``."""
     WRITE_PORT = 1
-    """Checker of the staging writer's AXI port, likewise."""
+    """Checker of the DRAM's write port, likewise."""
     LANDING = 2
     """Rule 1: a launch gave more result words than the landing memory holds."""
     MAILBOX = 3
-    """Rule 1: a launch came while its queue was full. Rule 2: a staging request did."""
+    """Rule 1: a launch came while its queue was full. Rule 2: a staging request did. Rule 3: a
+    write to a register of the rings did."""
+    RING_PORT = 4
+    """Checker of the port by which completion entries are written, likewise."""
 
 
 BUSY_PARTS = ("transfers", "output_stalls", "memory_stalls", "gaps")

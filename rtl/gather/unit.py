@@ -2,7 +2,7 @@
 # (The parts are made in constructors, which must refuse what their parts refuse.)
 """The gather unit of a co-simulation: core, DRAM, staging and landing behind mailboxes."""
 
-from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect
 
@@ -16,17 +16,25 @@ from rtl.contract.gather import (
     StageRequest,
     ViolationSource,
 )
+from rtl.contract.gather_rings import RingWrite
 from rtl.gather.axi_checker import AxiReadChecker, AxiWriteChecker
 from rtl.gather.core import GatherUnit
 from rtl.gather.dram import SimDram
 from rtl.gather.landing import ResultLanding
+from rtl.gather.launch_turns import LaunchTurns
 from rtl.gather.mailbox import Mailbox
+from rtl.gather.rings import QUANTUM, GatherRings
 from rtl.gather.staging import StagingWriter
+from rtl.gather.write_arbiter import WriteArbiter
 
 __all__ = ["GatherSimUnit", "ViolationLatch"]
 
 NEVER = (1 << 48) - 1
-LAUNCH_OVERFLOW, STAGE_OVERFLOW = 1, 2
+RING_PORT = 1
+"""Port of the write arbiter that is the rings', after that of the staging writer."""
+LAUNCH_OVERFLOW, STAGE_OVERFLOW, REGISTER_OVERFLOW = 1, 2, 3
+REGISTER_WRITES = 64
+"""Writes to registers of the rings that can wait: they are taken one a clock."""
 
 
 class ViolationLatch(wiring.Component):
@@ -98,6 +106,12 @@ class GatherSimUnit(wiring.Component):
         As of :class:`ResultLanding`.
     launch_depth : int
         Launches that can wait; a power of two.
+    rings : int
+        Descriptor rings beside the launches, 0 to 16; without any there is nothing of them.
+    quantum : int
+        As of :class:`GatherRings`.
+    ring_result_bytes : int
+        As ``ring_bytes`` of :class:`ResultLanding`.
     emitted : bool
         As of :class:`SimMemory`.
     """
@@ -117,6 +131,9 @@ class GatherSimUnit(wiring.Component):
         stage_slot_bytes=4096,
         result_bytes=1 << 20,
         launch_depth=16,
+        rings=0,
+        quantum=QUANTUM,
+        ring_result_bytes=1 << 20,
         emitted=False,
     ):
         self.core = GatherUnit(
@@ -145,11 +162,25 @@ class GatherSimUnit(wiring.Component):
             capacity_bytes=result_bytes,
             data_bits=data_bits,
             result_words=result_words,
+            rings=rings,
+            ring_bytes=ring_result_bytes,
             emitted=emitted,
         )
+        self._write_axi = Axi4Write(64, data_bits, id_bits)
+        self.rings = None
+        if rings:
+            self.rings = GatherRings(
+                self._write_axi,
+                id=RING_PORT,
+                rings=rings,
+                quantum=quantum,
+                result_words=ring_result_bytes // 8,
+                max_fan_out=max_fan_out,
+                lanes=result_words,
+            )
         self._checkers = (
             AxiReadChecker(Axi4Read(64, data_bits, id_bits)),
-            AxiWriteChecker(Axi4Write(64, data_bits, id_bits)),
+            AxiWriteChecker(self._write_axi),
         )
         self._launch_depth = launch_depth
         super().__init__(
@@ -166,6 +197,7 @@ class GatherSimUnit(wiring.Component):
                 "quiet": Out(1),
                 "wake_edge": Out(48, init=NEVER),
                 "counters": Out(GatherCounters),
+                **({"ring_write": In(RingWrite), "ring_write_toggle": In(1)} if rings else {}),
             }
         )
 
@@ -184,12 +216,14 @@ class GatherSimUnit(wiring.Component):
         read_checker, write_checker = self._checkers
         connect(m, self.core.axi, read_checker.manager)
         connect(m, read_checker.subordinate, self.dram.read)
-        connect(m, self.staging.axi, write_checker.manager)
         connect(m, write_checker.subordinate, self.dram.write)
         connect(m, self.core.results, self.landing.results)
         connect(m, stages.messages, self.staging.requests)
+        m.submodules.turns = turns = LaunchTurns()
+        connect(m, turns.launches, self.core.launches)
+        connect(m, self.core.done, turns.done)
         started = Signal()
-        abort_unread, abort_vain = self._abort(m, launches)
+        abort_unread, abort_vain = self._abort(m, launches, turns)
         m.d.comb += [
             launches.word.eq(self.launch),
             launches.toggle.eq(self.launch_toggle),
@@ -198,9 +232,9 @@ class GatherSimUnit(wiring.Component):
             self.landing.free.eq(self.result_free),
             self.core.now.eq(self.now),
             self.dram.now.eq(self.now),
-            self.core.launches.payload.eq(launches.messages.payload),
-            self.core.launches.valid.eq(launches.messages.valid & ~self.landing.occupied),
-            launches.messages.ready.eq(self.core.launches.ready & ~self.landing.occupied),
+            turns.single.payload.eq(launches.messages.payload),
+            turns.single.valid.eq(launches.messages.valid & ~self.landing.occupied),
+            launches.messages.ready.eq(turns.single.ready & ~self.landing.occupied),
             started.eq(self.core.launches.valid & self.core.launches.ready),
             self.landing.start.eq(started),
             violations.found0.eq(read_checker.rule),
@@ -213,33 +247,79 @@ class GatherSimUnit(wiring.Component):
             m.d.comb += violations.found3.eq(STAGE_OVERFLOW)
         self._report(m, violations)
         unread = launches.unread | stages.unread | self.landing.unread | abort_unread
-        idle = self._rest(m, unread, violations.valid | abort_vain)
+        otherwise_busy = violations.valid | abort_vain
+        if self.rings is None:
+            connect(m, self.staging.axi, write_checker.manager)
+        else:
+            unread |= self._serve_rings(m, turns, write_checker, violations)
+            otherwise_busy |= self.rings.busy
+        idle = self._rest(m, unread, otherwise_busy)
         self._count(m, started, idle & unread)
         return m
 
-    def _abort(self, m, launches):
-        """Give up the launch in the unit, or the oldest that waits as soon as it is in the unit."""
+    def _serve_rings(self, m, turns, write_checker, violations):
+        """Put the rings beside the launches; returns whether a write to a register is unread."""
+        rings, landing, event = self.rings, self.landing, self.event
+        m.submodules.rings = rings
+        m.submodules.registers = registers = Mailbox(RingWrite, REGISTER_WRITES)
+        m.submodules.ring_checker = checker = AxiWriteChecker(self._write_axi)
+        m.submodules.writes = writes = WriteArbiter(self._write_axi, 2)
+        connect(m, self.staging.axi, writes.port0)
+        connect(m, rings.axi, checker.manager)
+        connect(m, checker.subordinate, getattr(writes, f"port{RING_PORT}"))
+        connect(m, writes.axi, write_checker.manager)
+        connect(m, registers.messages, rings.writes)
+        connect(m, rings.launches, turns.ring)
+        connect(m, turns.ring_done, rings.done)
+        results = self.core.results
+        m.d.comb += [
+            registers.word.eq(self.ring_write),
+            registers.toggle.eq(self.ring_write_toggle),
+            landing.is_of_ring.eq(turns.is_ring),
+            landing.place.eq(rings.place),
+            *(getattr(rings, f"word{n}").eq(word) for n, word in enumerate(results.payload.words)),
+            rings.count.eq(
+                Mux(results.valid & results.ready & turns.is_ring, results.payload.count, 0)
+            ),
+            violations.found4.eq(checker.rule),
+        ]
+        with m.If(rings.abort):
+            m.d.comb += self.core.abort.eq(1)
+        with m.If(registers.overflow):
+            m.d.comb += violations.found3.eq(REGISTER_OVERFLOW)
+        with m.If(rings.interrupt):
+            m.d.sync += event.interrupt_cause.eq(rings.cause)
+        return registers.unread
+
+    def _abort(self, m, launches, turns):
+        """Give up the launch in the unit, or the oldest that waits as soon as it is in the unit.
+
+        Launches of rings are not meant.
+        """
         seen, pending, unread, vain = Signal(), Signal(), Signal(), Signal()
+        busy = self.core.busy & ~turns.is_ring
         m.d.sync += seen.eq(self.abort)
         m.d.comb += [
             unread.eq(self.abort != seen),
-            vain.eq(pending & ~self.core.busy & ~launches.messages.valid),
-            self.core.abort.eq(pending),
+            vain.eq(pending & ~busy & ~launches.messages.valid),
+            self.core.abort.eq(pending & ~turns.is_ring),
         ]
         with m.If(unread):
             m.d.sync += pending.eq(1)
-        with m.Elif(self.core.busy | vain):
+        with m.Elif(busy | vain):
             m.d.sync += pending.eq(0)
         return unread, vain
 
     def _report(self, m, violations):
         """Put what happened in this clock on the event port."""
         done, staging, event = self.core.done, self.staging, self.event
-        m.d.comb += done.ready.eq(1)
-        with m.If(done.valid | staging.staged | violations.valid):
+        interrupt = 0 if self.rings is None else self.rings.interrupt
+        ended = done.valid & done.ready
+        with m.If(ended | staging.staged | violations.valid | interrupt):
             m.d.sync += [
                 self.event_toggle.eq(~self.event_toggle),
-                event.done_valid.eq(done.valid),
+                event.interrupt_valid.eq(interrupt),
+                event.done_valid.eq(ended),
                 event.done.eq(done.payload),
                 event.staged_valid.eq(staging.staged),
                 event.staged_error.eq(staging.staged & staging.error),

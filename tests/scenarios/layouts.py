@@ -21,6 +21,7 @@ from rtl.contract.gather import (
     ResultHeader,
     StageRequest,
 )
+from rtl.contract.gather_rings import RingCompletion, RingWrite
 from rtl.contract.ns_config import BodyEntry, Header, Segment
 from rtl.contract.nvme import CommandFlags, CompletionEntry, CompletionStatus, SubmissionEntry
 from rtl.contract.page import PageMetadata
@@ -237,9 +238,38 @@ GOLDEN = [
             "violation_rule": 0xA1,
             "staged_tag": 0xB2B1,
             "done": DONE,
+            "interrupt_cause": 0xC4C3_C2C1,
         },
         # Bits 0, 2 and 3 of the first byte.
-        f"0D A1 B1 B2 {DONE_BYTES}",
+        f"0D A1 B1 B2 {DONE_BYTES} C1 C2 C3 C4",
+    ),
+    (
+        RingWrite,
+        {"offset": 0x1211, "reserved": 0x2221, "value": 0x3433_3231},
+        "11 12 21 22 31 32 33 34",
+    ),
+    (
+        RingCompletion,
+        {
+            "consumed": 0x1413_1211,
+            "words": 0x2423_2221,
+            "first_bad": 0x3433_3231,
+            "landed": 0x4443_4241,
+            "head": 0x5251,
+            "ring": 0x53,
+            "status": 0x54,
+            "flags": 0x55,
+            "reserved0": 0x58_5756,
+            "reserved1": 0x6463_6261,
+            "reserved2": 0x73_7271,
+            "phase": 0x01,
+        },
+        """
+        11 12 13 14 21 22 23 24  consumed, words
+        31 32 33 34 41 42 43 44  first bad, landed
+        51 52 53 54 55 56 57 58  head, ring, status, flags, -
+        61 62 63 64 71 72 73 01  -, phase
+        """,
     ),
     (
         ChannelCommand,
