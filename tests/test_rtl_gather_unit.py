@@ -23,6 +23,7 @@ class AmaranthDriver:
         self._memories = {
             "stage": unit.staging.storage.data,
             "results": unit.landing.storage.data,
+            "dram": unit.dram.storage.data,
         }
 
     async def set(self, port, word):
@@ -43,10 +44,10 @@ class AmaranthDriver:
         return int(self._ctx.get(self._memories[memory][row]))
 
 
-def play(actions, *, stop=True, free_after=None, **parameters):
-    """Play actions in Amaranth's simulator; returns the player."""
+def play(actions, *, stop=True, free_after=None, player=UnitPlayer, **parameters):
+    """Play actions in Amaranth's simulator; returns the player, one of class ``player``."""
     sizes = {name: parameters.get(name, value) for name, value in SIZES.items()}
-    player = UnitPlayer(actions=[*actions], stop=stop, free_after=free_after, **sizes)
+    player = player(actions=[*actions], stop=stop, free_after=free_after, **sizes)
     domain, m = ClockDomain("sync"), Module()
     m.domains.sync = domain
     m.submodules.unit = unit = GatherSimUnit(**{**UNIT, **parameters})

@@ -66,7 +66,9 @@ class TargetWatch(wiring.Component):
                 after[2].eq(target + (is_header & ~found & ~is_bad)),
             ]
             step = after
-        m.d.sync += [register.eq(value) for register, value in zip((left, bad, index), step)]
+        m.d.sync += [
+            register.eq(value) for register, value in zip((left, bad, index), step, strict=True)
+        ]
         with m.If(self.start):
             m.d.sync += [left.eq(0), bad.eq(0), index.eq(0)]
         return m

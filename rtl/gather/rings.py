@@ -139,9 +139,7 @@ class GatherRings(wiring.Component):
         self._quantum = quantum
         self._lanes = lanes
         self._rings = [
-            DescriptorRing(
-                quantum=quantum, result_words=result_words, target_words=1 + max_fan_out
-            )
+            DescriptorRing(quantum=quantum, result_words=result_words, target_words=1 + max_fan_out)
             for _ in range(rings)
         ]
         self._writer = CompletionWriter(axi, id=id)

@@ -5,6 +5,7 @@ A driver gives access to one simulator's unit: coroutines ``set(port, word)``, `
 ``load(memory, row)``.
 """
 
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -18,10 +19,11 @@ from rtl.contract.gather import (
     GatherMode,
     StageRequest,
 )
+from rtl.contract.gather_rings import RING_LAUNCH, RingWrite
 from tests.scenarios.dram import DDR4
 from tests.scenarios.gather import random_scenario
 
-__all__ = ["SIZES", "UNIT", "Free", "Stage", "Start", "UnitPlayer", "pieces", "story"]
+__all__ = ["SIZES", "UNIT", "Free", "Stage", "Start", "UnitPlayer", "Write", "pieces", "story"]
 
 BEAT = 64
 NEVER = (1 << 48) - 1
@@ -54,6 +56,14 @@ class Start:
     tag: int
 
 
+@dataclass(frozen=True)
+class Write:
+    """Write to a register of the descriptor rings."""
+
+    offset: int
+    value: int
+
+
 class Free:
     """Give the result memory back."""
 
@@ -78,12 +88,14 @@ class UnitPlayer:
     results: list = field(default_factory=list)
     counters: dict = field(default_factory=dict)
     edges: int = 0
+    edge: int = 0
 
     async def play(self, driver):
         self.actions.sort(key=lambda action: action[0])
-        self._flips = {"launch_toggle": 0, "stage_toggle": 0, "result_free": 0}
+        self._flips = defaultdict(int)
         edge, toggle = 1, 0
         while True:
+            self.edge = edge
             while self.actions and self.actions[0][0] <= edge:
                 await self._act(driver, self.actions.pop(0)[1])
             if await driver.get("quiet"):
@@ -117,6 +129,9 @@ class UnitPlayer:
                 GatherLaunch, descriptor_address=what.address, count=what.count, tag=what.tag
             )
             await self._post(driver, "launch", word)
+        elif isinstance(what, Write):
+            word = pack(RingWrite, offset=what.offset, value=what.value)
+            await self._post(driver, "ring_write", word)
         else:
             await self._flip(driver, "result_free")
 
@@ -134,16 +149,26 @@ class UnitPlayer:
         if event.done_valid:
             done = event.done
             seen["done"] = (done.tag, done.status, done.words, done.started, done.first, done.last)
-            self.results.append(await self._words(driver, done.words))
-            if self.free_after is not None:
-                self.actions.append((edge + self.free_after, Free()))
-                self.actions.sort(key=lambda action: action[0])
+            if not done.tag & RING_LAUNCH:
+                self.results.append(await self._words(driver, done.words))
+                if self.free_after is not None:
+                    self.later(edge + self.free_after, Free())
+        if event.interrupt_valid:
+            seen["interrupt"] = event.interrupt_cause
+            self.interrupted(edge, event.interrupt_cause)
         if event.staged_valid:
             seen["staged"] = (event.staged_tag, event.staged_error)
         if event.violation_valid:
             seen["violation"] = (event.violation_rule >> 4, event.violation_rule & 15)
         assert len(seen) > 1, "an event that says nothing"
         self.events.append(seen)
+
+    def later(self, edge, action):
+        self.actions.append((edge, action))
+        self.actions.sort(key=lambda action: action[0])
+
+    def interrupted(self, edge, cause):
+        """What the host does about an interrupt: nothing here."""
 
     async def _words(self, driver, count):
         """The words of a launch that are in the result memory."""
