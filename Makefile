@@ -10,8 +10,8 @@ SIM ?= verilator
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 .PHONY: help setup compare test check sim verilog bench bench-flash-channel bench-firmware
-.PHONY: bench-gather flash-campaign bch-campaign firmware-fuzz randomness synth formal firmware-costs
-.PHONY: clean
+.PHONY: bench-gather gather-campaign flash-campaign bch-campaign firmware-fuzz randomness synth
+.PHONY: formal firmware-costs clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:[^#]*## /\t/' | expand -t 22
@@ -55,6 +55,9 @@ bench-flash-channel: $(STAMP)  ## saturated reads against the bound of the bus, 
 
 flash-campaign: $(STAMP)  ## random operations over a flash bus on both simulators, against a model
 	$(BIN)/python -m tests.flash_campaign
+
+gather-campaign: $(STAMP)  ## random descriptors for the gather core on both simulators, into docs
+	$(BIN)/python -m tests.gather_campaign --page docs/gather.md $(ARGS)
 
 bch-campaign: $(STAMP)  ## the ECC decoder's RTL on Verilator against bchlib, galois and the reference
 	$(BIN)/python -m tests.bch_campaign

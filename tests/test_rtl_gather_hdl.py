@@ -9,15 +9,23 @@ import pytest
 from cosim.bench.run import cocotb_tests
 from cosim.engines.build import MAKE_FLAGS
 from rtl.emit_gather import CORE_MODULE, GATHER_MODULE, emit_gather, emit_gather_core
+from tests.gather_campaign import CORES, REDUCED, environment
 from tests.hdl_bench import build_module, find_tools, run_module
 from tests.scenarios.dram import DDR4
 from tests.scenarios.gather_unit import UNIT, story
 from tests.test_rtl_gather_unit import play
 
 MODULES = {
-    CORE_MODULE: (emit_gather_core, {"data_bits": 512, "outstanding": 16}),
+    CORE_MODULE: (emit_gather_core, CORES["wide"]),
     GATHER_MODULE: (emit_gather, UNIT),
 }
+
+
+REACHED = (
+    *("targets OK", "targets BAD_DESCRIPTOR", "targets BUS_ERROR", "targets ABORTED"),
+    *("empty targets", "launches given up", "launches without words", "launches back to back"),
+    *("beats SLVERR", "beats DECERR", "overtakes"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +83,21 @@ def test_no_logic_waits_for_an_event_that_time_0_does_not_bring(emit, parameters
 def test_gather_core_reads_cocotbext_memory(run_bench, name):
     chosen = f"{re.escape(name)}$"
     assert "PASS=1 FAIL=0" in run_bench(CORE_MODULE, "gather_axi", COCOTB_TEST_FILTER=chosen)
+
+
+@pytest.mark.hdl
+@pytest.mark.slow
+def test_random_descriptors_give_what_the_reference_gives(run_bench, simulator, tmp_path):
+    """A tenth of ``make gather-campaign``, on both simulators together."""
+    found = tmp_path / "found.json"
+    job = environment("wide", REDUCED[simulator], 7, tmp_path, found)
+    run_bench(CORE_MODULE, "gather_campaign", **job)
+    found = json.loads(found.read_text())
+    assert found["differences"] == []
+    assert found["counts"]["descriptors"] == REDUCED[simulator]
+    assert min(found["kinds"].values()) > 5
+    for name in REACHED:
+        assert found["counts"][name] > 5, name
 
 
 @pytest.mark.hdl
