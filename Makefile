@@ -74,7 +74,8 @@ randomness: $(STAMP)  ## chi-square tests of the positions that lists are sample
 
 bench-gather: $(STAMP)  ## the gather unit against its memory's bound, into docs and build
 	mkdir -p build/bench
-	$(BIN)/csd-cosim bench gather --json build/bench/gather.json --docs docs/gather.md $(ARGS)
+	$(BIN)/csd-cosim bench gather --json build/bench/gather.json --docs docs/gather.md \
+		--plot build/bench/gather.png $(ARGS)
 
 synth: $(STAMP)  ## cells and clock of the RTL on an ECP5, cells on an UltraScale+ (UNITS=a,b), into docs and build
 	$(BIN)/python -m cosim.synthesis $(if $(UNITS),--units $(UNITS),--page docs/synthesis.md) \

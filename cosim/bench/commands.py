@@ -107,6 +107,9 @@ def bench_gather(
     docs: Annotated[
         Path | None, typer.Option(help="Page whose tables to bring up to date.")
     ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Also draw ids/s against reads in flight (PNG).")
+    ] = None,
     platform: Annotated[str, typer.Option(help="FPGA platform.")] = "smartssd",
     outstanding: Annotated[
         str | None, typer.Option(help="Reads in flight, as 16,32; else the platform's, x2, x4.")
@@ -118,15 +121,18 @@ def bench_gather(
 
     A bare trace of the same ids' addresses through the same DRAM gives the bound.
     """
-    from cosim.bench.gather import cases
+    from cosim.bench.gather import cases, sweep_cases
     from cosim.bench.gather_command import run
 
-    chosen = cases(platform, outstanding=_integers("--outstanding", outstanding))
+    reads = _integers("--outstanding", outstanding)
+    chosen = cases(platform, outstanding=reads)
     with ProgressBar() as progress:
         text = run(
             chosen,
             json_path=json_file,
             docs=docs,
+            plot=plot,
+            swept=sweep_cases(platform, outstanding=reads),
             tell=progress.begin,
             engine=engine,
             descriptors=descriptors,

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from cosim.errors import UserError
+from cosim.bench.figure import write_figure
 from rtl.contract.bus_causes import BusCause
 
 __all__ = ["draw_overheads", "draw_shares", "save_plot"]
@@ -109,10 +109,7 @@ def save_plot(report: Mapping[str, Any], path: Path) -> None:
         patches, [title for title, _ in seen], loc="outside lower center", ncols=6, frameon=False,
         fontsize=8,
     )  # fmt: skip
-    try:
-        figure.savefig(path, dpi=120, metadata={"Software": None})
-    except OSError as error:
-        raise UserError(f"{path}: must be writable: {error.strerror}") from None
+    write_figure(figure, path)
 
 
 def _label(case: Mapping[str, Any]) -> str:

@@ -11,10 +11,11 @@ from cosim.engines.tools import Simulator
 from cosim.errors import UserError
 from rtl.contract.gather import BUSY_PARTS
 
-__all__ = ["TARGETS", "Target", "bench_gather", "cases", "figures", "report"]
+__all__ = ["TARGETS", "Target", "bench_gather", "cases", "figures", "report", "sweep_cases"]
 
 PS_PER_S = 10**12
 SCHEMA = 1
+SWEPT_READS = (4, 8, 16, 32, 64, 128)
 MOST_WORDS = 1 << 16
 """Ids of a launch at most: the result memory and that of the trace hold as many with headers."""
 
@@ -71,6 +72,26 @@ def cases(
     ]
     fast = GatherBuild(platform=platform, memory="fast", outstanding=own)
     return [GatherCase(build=build, **shape) for build in (*builds, fast) for shape in shapes]
+
+
+def sweep_cases(
+    platform: str = "smartssd", *, outstanding: Sequence[int] | None = None
+) -> list[GatherCase]:
+    """Both sizes of ids before DRAM, with ``outstanding`` reads in flight: what the plot shows.
+
+    Raises
+    ------
+    UserError
+        If one of them cannot be.
+    """
+    return [
+        GatherCase(
+            build=GatherBuild(platform=platform, memory="dram", outstanding=count),
+            id_bytes=id_bytes,
+        )
+        for count in outstanding or SWEPT_READS
+        for id_bytes in (8, 4)
+    ]
 
 
 def bench_gather(

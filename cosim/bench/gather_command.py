@@ -14,15 +14,23 @@ __all__ = ["run", "tables"]
 
 
 def run(
-    chosen: Sequence[GatherCase], *, json_path: Path | None, docs: Path | None, **options: Any
+    chosen: Sequence[GatherCase],
+    *,
+    json_path: Path | None,
+    docs: Path | None,
+    plot: Path | None = None,
+    swept: Sequence[GatherCase] = (),
+    **options: Any,
 ) -> str:
-    """Measure, write report and page where asked, and return the tables.
+    """Measure, write report, page and plot where asked, and return the tables.
 
     Parameters
     ----------
     chosen : sequence of GatherCase
-    json_path, docs : Path, optional
-        Report as JSON; page whose tables are rewritten.
+    json_path, docs, plot : Path, optional
+        Report as JSON; page whose tables are rewritten; PNG.
+    swept : sequence of GatherCase
+        What the plot shows, measured for it alone.
     options
         Of :func:`bench_gather`.
 
@@ -32,6 +40,12 @@ def run(
         If an option is wrong or a file cannot be written.
     """
     report = bench_gather(chosen, **options)
+    if plot is not None:
+        # Only here: it takes as long to load as all the rest.
+        from cosim.bench.gather_plot import save_plot
+
+        report["sweep"] = bench_gather(swept, **options)["cases"]
+        save_plot(report["sweep"], plot)
     write_report(json_path, report)
     written = tables(report)
     if docs is not None:
