@@ -31,7 +31,15 @@ from rtl.contract.ns_config import MAX_DISTINCT
 __all__ = ["CORES", "FLAGS", "SOURCES", "ArmCore", "ArmProgram", "Run", "compiler_version"]
 
 SOURCES = Path(__file__).parent / "c"
-FLAGS = ("-O2", "-fno-vectorize", "-fno-slp-vectorize", "-fno-builtin", "-Wall", "-Werror")
+FLAGS = (
+    "-O2",
+    "-fno-vectorize",
+    "-fno-slp-vectorize",
+    "-fno-builtin",
+    "-fno-jump-tables",  # they are absolute addresses, which the harness does not relocate
+    "-Wall",
+    "-Werror",
+)
 DEFINES = (
     f"-DCOMMANDS_PER_LUN={COMMANDS_PER_LUN}",
     f"-DMAX_DISTINCT={MAX_DISTINCT}",

@@ -7,7 +7,7 @@ from firmware_model.core import Cores
 from firmware_model.counters import Counters
 from firmware_model.dma import split
 from firmware_model.dma_orders import DmaOrders
-from firmware_model.outcome import CommandError, Outcome, settle
+from firmware_model.outcome import CommandError, Outcome, Stop, settle
 from firmware_model.page_buffer import pair_mask
 from firmware_model.page_reader import PageReader
 from firmware_model.parameters import FirmwareParameters, Task
@@ -118,7 +118,9 @@ class BlockIo:
         self._reader = reader
         self._counters = counters
 
-    def serve(self, entry: Any, cause: Cause, *, request: int) -> Generator[Any, Any, Cause]:
+    def serve(
+        self, entry: Any, cause: Cause, *, request: int, stop: Stop
+    ) -> Generator[Any, Any, Cause]:
         """Carry out one read command (a ``SubmissionEntry``) up to its last data byte.
 
         Raises
@@ -146,6 +148,7 @@ class BlockIo:
         pieces, cause = yield from self._pieces(
             int(entry.prp1), int(entry.prp2), length, cause, request
         )
+        stop.check(cause)
         jobs = []
         for extent in self._extents(first, length):
             cause = yield from self._reader.admit(cause, request=request)

@@ -5,7 +5,7 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from firmware_model.dma_orders import DmaOrders
-from firmware_model.outcome import CommandError, Outcome
+from firmware_model.outcome import CommandError, Outcome, Stop
 from rtl.contract.kernel import Cause, latest
 from rtl.contract.nvme import Status
 
@@ -23,6 +23,8 @@ class BodyStream:
         In the order of the stream.
     ahead : int
     request : int
+    stop : Stop
+        Looked at with each piece that has come.
     """
 
     def __init__(
@@ -32,6 +34,7 @@ class BodyStream:
         pieces: Sequence[tuple[int, int]],
         ahead: int,
         request: int,
+        stop: Stop,
     ) -> None:
         self.left = sum(length for _, length in pieces)
         """Bytes not yet taken."""
@@ -40,6 +43,7 @@ class BodyStream:
         self._pieces = deque(pieces)
         self._ahead = ahead
         self._request = request
+        self._stop = stop
         self._flying: deque[Any] = deque()
         self._rest = b""
 
@@ -49,7 +53,7 @@ class BodyStream:
         Raises
         ------
         CommandError
-            NS_CONFIG_LENGTH if there are not so many left, or that of a failed DMA.
+            NS_CONFIG_LENGTH if there are not so many left, that of a failed DMA, or of the stop.
         """
         if length > self.left:
             raise CommandError(Status.NS_CONFIG_LENGTH, cause)
@@ -59,6 +63,7 @@ class BodyStream:
             cause = latest([cause, outcome.cause])
             if outcome.status != Status.SUCCESS:
                 raise CommandError(outcome.status, cause)
+            self._stop.check(cause)
             self._rest += data
             self._launch(cause)
         taken, self._rest = self._rest[:length], self._rest[length:]

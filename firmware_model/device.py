@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from firmware_model.admin import AdminCommands
 from firmware_model.block_io import BlockIo
 from firmware_model.core import Cores
 from firmware_model.cost_table import CostTable
@@ -35,7 +36,7 @@ class Device:
         The flash channels; its geometry must be the striping's.
     parameters : FirmwareParameters
     queues : iterable of QueueRegisters
-        I/O queue pairs that exist from the start; more with :meth:`attach_queue`.
+        Queue pairs that exist from the start; more with :meth:`attach_queue`.
     costs : CostTable, optional
         Costs of the firmware's routines on all cores; those of each core's kind if absent.
 
@@ -102,11 +103,13 @@ class Device:
             sampling=control.serve,
             reading=blocks.serve,
         )
+        self._admin = AdminCommands(env, self.cores, self._dma, parameters, self._controller)
+        self._controller.administer = self._admin.serve
         for registers in queues:
             self.attach_queue(registers)
 
     def attach_queue(self, registers: QueueRegisters) -> None:
-        """Serve one more I/O queue pair from now on."""
+        """Serve one more queue pair from now on, as if made by admin commands; 0 is the admin's."""
         self._controller.attach(registers)
 
     def load_extent(self, first_page: int, pages: int) -> None:
@@ -123,9 +126,7 @@ class Device:
             "page_job_waits": self._reader.jobs.waits,
             "subgraph_buffer_waits": self._generator.room.waits,
             "command_slot_waits": self._controller.slots.waits,
-            "completion_queue_waits": sum(
-                queue.room.waits for queue in self._controller.queues.values()
-            ),
+            "completion_queue_waits": self._controller.completion_waits,
             "dma_slot_waits": self._dma.slots.waits,
         }
         for core in self.cores.cores:

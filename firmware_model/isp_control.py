@@ -14,7 +14,7 @@ from firmware_model.ns_config import (
     parse_header,
     parse_segments,
 )
-from firmware_model.outcome import CommandError
+from firmware_model.outcome import CommandError, Stop
 from firmware_model.parameters import FirmwareParameters, Task
 from firmware_model.subgraph_generator import SubgraphGenerator
 from rtl.contract.kernel import Cause
@@ -56,7 +56,9 @@ class IspControl:
         self._generator = generator
         self._counters = counters
 
-    def serve(self, entry: Any, cause: Cause, *, request: int) -> Generator[Any, Any, Cause]:
+    def serve(
+        self, entry: Any, cause: Cause, *, request: int, stop: Stop
+    ) -> Generator[Any, Any, Cause]:
         """Carry out one sampling command (a ``SubmissionEntry``) up to its last result byte.
 
         Raises
@@ -72,17 +74,20 @@ class IspControl:
         block, cause = yield from self._dma.fetch(
             int(entry.prp1), BLOCK_BYTES, cause, request=request, kind="ns_config"
         )
+        stop.check(cause)
         self._counters.ns_config_headers += 1
         cause = yield from self._cores.run(Task.ISP_CONTROL, "header_check", cause, request=request)
         config = judge(cause, parse_header, block)
-        body, cause = yield from self._pieces(config.body, cause, request)
+        body, cause = yield from self._pieces(config.body, cause, request, stop)
         judge(cause, check_total, body, config.body_bytes)
-        result, cause = yield from self._pieces(config.result, cause, request)
+        result, cause = yield from self._pieces(config.result, cause, request, stop)
         judge(cause, check_total, result, config.result_bytes)
-        return (yield from self._generator.run(config, body, result, cause, request=request))
+        return (
+            yield from self._generator.run(config, body, result, cause, request=request, stop=stop)
+        )
 
     def _pieces(
-        self, part: SegmentList, cause: Cause, request: int
+        self, part: SegmentList, cause: Cause, request: int, stop: Stop
     ) -> Generator[Any, Any, tuple[Pieces, Cause]]:
         """All memory pieces of a segment list, further list pages included."""
         pieces: Pieces = []
@@ -107,4 +112,5 @@ class IspControl:
             raw, cause = yield from self._dma.fetch(
                 address, SLOT_BYTES * slots, cause, request=request, kind="ns_config"
             )
+            stop.check(cause)
             part = judge(cause, parse_segments, raw)

@@ -10,8 +10,7 @@ from firmware_model.block_io import PrpError, cut, direct_pieces, listed_pieces
 from firmware_model.dma import split
 from firmware_model.fits import Rows
 from firmware_model.mismatch import equal, words
-from firmware_model.nvme_controller import QueueState
-from firmware_model.parameters import QueueRegisters
+from firmware_model.nvme_queues import CompletionQueue, SubmissionQueue
 from firmware_model.tables import NONE, empty_tables
 from rtl.contract.nvme import PAGE_BYTES, Status
 
@@ -47,18 +46,12 @@ def _random_pieces(
 
 def queue_rows(program: ArmProgram) -> dict[str, Rows]:
     """Fetch and complete until both queues have turned."""
-    registers = QueueRegisters(
-        number=3,
-        submission_address=0x12_3456_7000,
-        submission_entries=5,
-        completion_address=0x9_8765_4000,
-        completion_entries=7,
-    )
-    model = QueueState(simpy.Environment(), registers)
+    completions = CompletionQueue(simpy.Environment(), 3, 0x9_8765_4000, 7)
+    model = SubmissionQueue(3, 0x12_3456_7000, 5, completions)
     queue = words(
         *(3, 5, 7, 0, 0, 1),
-        *halves(registers.submission_address),
-        *halves(registers.completion_address),
+        *halves(model.address),
+        *halves(completions.address),
         *(0x4000, 77),
     )
     rows: dict[str, Rows] = {"sqe_fetch": [], "cqe_post": []}
@@ -94,12 +87,12 @@ def queue_rows(program: ArmProgram) -> dict[str, Rows]:
             },
         )
         queue = run.memory["table"]
-        address, entry = model.post_entry(100 + number, Status.LBA_OUT_OF_RANGE)
+        address, entry = completions.post_entry(model, 100 + number, Status.LBA_OUT_OF_RANGE)
         equal("entry of cqe_post", run.memory["page_buffer"], entry)
         order = words(*halves(address), 0, 16 | TO_HOST, 77)
         equal("descriptor of cqe_post", run.memory["registers:dma"][:20], order)
         state = np.frombuffer(queue, "<u4")[3:6].tolist()
-        equal("queue of cqe_post", state, [model.head, model.post, model.phase])
+        equal("queue of cqe_post", state, [model.head, completions.post, completions.phase])
         rows["cqe_post"].append(({}, run))
     return rows
 

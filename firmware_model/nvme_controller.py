@@ -1,33 +1,39 @@
 """NVMe front end: doorbells, fetch and decode of submission entries, completion entries."""
 
 from collections.abc import Callable, Generator
+from dataclasses import dataclass
 from typing import Any
 
 from firmware_model.core import Cores
 from firmware_model.counters import Counters
 from firmware_model.dma import DmaEngine
 from firmware_model.dma_orders import DmaOrders
-from firmware_model.outcome import CommandError
+from firmware_model.nvme_queues import (
+    SUBMISSION_BYTES,
+    CompletionQueue,
+    RoundRobin,
+    SubmissionQueue,
+)
+from firmware_model.outcome import CommandError, Stop
 from firmware_model.parameters import NvmeParameters, QueueRegisters, Task
 from firmware_model.slots import Slots
-from rtl.contract.codec import byte_size, pack, unpack
+from rtl.contract.codec import unpack
 from rtl.contract.kernel import Cause, DevicePort, latest
 from rtl.contract.nvme import (
     SAMPLING_BIT,
-    CompletionEntry,
     Opcode,
     Status,
     SubmissionEntry,
     doorbell_offset,
 )
+from rtl.contract.nvme_admin import ADMIN_QUEUE
 
-__all__ = ["NvmeController", "QueueError", "QueueState", "classify"]
+__all__ = ["NvmeController", "QueueError", "classify"]
 
-SUBMISSION_BYTES = byte_size(SubmissionEntry)
-COMPLETION_BYTES = byte_size(CompletionEntry)
 NAMESPACE = 1
 
 Handler = Callable[..., Generator[Any, Any, Cause]]
+AdminHandler = Callable[..., Generator[Any, Any, tuple[int, Cause]]]
 
 
 class QueueError(Exception):
@@ -57,55 +63,23 @@ def classify(entry: Any) -> tuple[Status, bool]:
     return Status.SUCCESS, sampling
 
 
-class QueueState:
-    """State of one queue pair in the controller."""
+@dataclass(eq=False)
+class _Active:
+    """A command in the device, and its end: an event whose value is its last step."""
 
-    def __init__(self, env: Any, registers: QueueRegisters) -> None:
-        self.registers = registers
-        self.head = 0
-        """Next submission entry to fetch."""
-        self.tail = 0
-        """As last rung by the host."""
-        self.post = 0
-        """Place of the next completion entry."""
-        self.phase = 1
-        self.taken = 0
-        """Completion head, as last rung by the host."""
-        self.room = Slots(env, "completion queue", registers.completion_entries - 1)
-        self.rung: Any = env.event()
-        self.rung_cause: Cause | None = None
-
-    @property
-    def head_address(self) -> int:
-        """Of the next submission entry."""
-        return self.registers.submission_address + SUBMISSION_BYTES * self.head
-
-    def fetched(self) -> None:
-        """The entry at the head is taken."""
-        self.head = (self.head + 1) % self.registers.submission_entries
-
-    def post_entry(self, cid: int, status: Status) -> tuple[int, bytes]:
-        """The next completion entry and its address; the place behind it is next then."""
-        address = self.registers.completion_address + COMPLETION_BYTES * self.post
-        raw = pack(
-            CompletionEntry,
-            sqhd=self.head,
-            sqid=self.registers.number,
-            cid=cid,
-            status={"phase": self.phase, "status": int(status)},
-        )
-        self.post = (self.post + 1) % self.registers.completion_entries
-        self.phase ^= not self.post
-        return address, raw
+    stop: Stop
+    done: Any
 
 
 class NvmeController:
-    """Fetches commands one by one from each queue, runs many at a time, posts completions.
+    """Fetches commands one by one, runs many at a time, posts completions.
 
-    Commands are independent and complete in any order. The submission head in a completion entry
-    is that of its posting. A full completion queue holds completions back until the host rings its
-    head doorbell. Once a completion entry is ordered, its DMA and the interrupt behind it are the
-    controller's: no step waits for them.
+    I/O queues share one fetcher, which takes from them round robin, and the command slots. The
+    admin queue has a fetcher of its own and needs no slot, so that an Abort is heard when all slots
+    are taken. Commands are independent and complete in any order. The submission head in a
+    completion entry is that of its posting. A full completion queue holds completions back until
+    the host rings its head doorbell. Once a completion entry is ordered, its DMA and the interrupt
+    behind it are the controller's: no step waits for them.
 
     Parameters
     ----------
@@ -117,9 +91,8 @@ class NvmeController:
 
     Notes
     -----
-    NVMe 1.4: doorbells 3.1.24 and 3.1.25, entries 4.2 and 4.6. Only the I/O queues exist, set up
-    as if by admin commands; ordinary Writes are not supported (INVALID_OPCODE), Flush has nothing
-    to do.
+    NVMe 1.4: doorbells 3.1.24 and 3.1.25, entries 4.2 and 4.6, arbitration 4.13. Ordinary Writes
+    are not supported (INVALID_OPCODE), Flush has nothing to do.
     """
 
     def __init__(
@@ -135,7 +108,13 @@ class NvmeController:
         reading: Handler,
     ) -> None:
         self.slots = Slots(env, "command slots", parameters.command_slots)
-        self.queues: dict[int, QueueState] = {}
+        self.submissions: dict[int, SubmissionQueue] = {}
+        self.completions: dict[int, CompletionQueue] = {}
+        self.arbiter = RoundRobin(env)
+        """Of the I/O queues."""
+        self.administer: AdminHandler | None = None
+        """Carries out a command of the admin queue."""
+        self._admin_arbiter = RoundRobin(env)
         self._env = env
         self._cores = cores
         self._dma = dma
@@ -144,107 +123,181 @@ class NvmeController:
         self._counters = counters
         self._sampling = sampling
         self._reading = reading
-        self._doorbells: dict[int, Callable[[int, Cause], bool]] = {}
+        self._active: dict[tuple[int, int], _Active] = {}
         env.process(self._listen())
+        env.process(self._fetch(self.arbiter, self.slots))
+        env.process(self._fetch(self._admin_arbiter, None))
+
+    @property
+    def completion_waits(self) -> int:
+        """Completions that found their queue full."""
+        return sum(queue.room.waits for queue in self.completions.values())
 
     def attach(self, registers: QueueRegisters) -> None:
         """Begin to serve a queue pair; :exc:`ValueError` if its number is taken."""
         number = registers.number
-        if number in self.queues:
+        if number in self.submissions or number in self.completions:
             raise ValueError(f"number of a queue must be a new one, not {number}")
-        queue = QueueState(self._env, registers)
-        self.queues[number] = queue
-        self._doorbells[doorbell_offset(number, completion=False)] = lambda value, cause: (
-            self._ring_tail(queue, value, cause)
+        self.add_completions(
+            number, registers.completion_address, registers.completion_entries, interrupts=True
         )
-        self._doorbells[doorbell_offset(number, completion=True)] = lambda value, cause: (
-            self._ring_head(queue, value, cause)
+        self.add_submissions(
+            number, registers.submission_address, registers.submission_entries, number
         )
-        self._env.process(self._fetch(queue))
+
+    def add_completions(self, number: int, address: int, entries: int, *, interrupts: bool) -> None:
+        """A completion queue with a new number."""
+        queue = CompletionQueue(self._env, number, address, entries, interrupts=interrupts)
+        self.completions[number] = queue
+
+    def add_submissions(self, number: int, address: int, entries: int, completions: int) -> None:
+        """A submission queue with a new number, served from now on."""
+        queue = SubmissionQueue(number, address, entries, self.completions[completions])
+        self.submissions[number] = queue
+        self._arbiter_of(number).add(queue)
+
+    def remove_submissions(self, number: int, cause: Cause) -> Generator[Any, Any, Cause]:
+        """Delete a submission queue: end its commands, and return when the last one has ended."""
+        queue = self.submissions.pop(number)
+        queue.deleted = True
+        self._arbiter_of(number).remove(queue)
+        ends = [
+            self._end(active, Status.ABORTED_WITH_QUEUE)
+            for (submission, _), active in self._active.items()
+            if submission == number
+        ]
+        for end in ends:
+            _, last = yield end
+            cause = latest((cause, last))
+        return cause
+
+    def abort(self, number: int, cid: int, cause: Cause) -> Generator[Any, Any, tuple[bool, Cause]]:
+        """End an I/O command early, if it is in the device: whether it was, when its end is posted.
+
+        Admin commands are not ended: they are short, and an Abort could name itself.
+        """
+        active = self._active.get((number, cid))
+        if active is None or number == ADMIN_QUEUE:
+            return False, cause
+        status, last = yield self._end(active, Status.ABORT_REQUESTED)
+        return status == Status.ABORT_REQUESTED, latest((cause, last))
+
+    @staticmethod
+    def _end(active: _Active, status: Status) -> Any:
+        if active.stop.status == Status.SUCCESS:
+            active.stop.status = status
+        return active.done
+
+    def _arbiter_of(self, number: int) -> RoundRobin:
+        return self._admin_arbiter if number == ADMIN_QUEUE else self.arbiter
 
     def _listen(self) -> Generator[Any, Any, None]:
         while True:
             offset, value, cause = yield self._port.next_doorbell()
             self._counters.doorbells += 1
-            ring = self._doorbells.get(offset)
-            if ring is None or not ring(value, cause):
+            if not self._ring(offset, value, cause):
                 self._counters.bad_doorbells += 1
 
-    def _ring_tail(self, queue: QueueState, value: int, cause: Cause) -> bool:
-        if not 0 <= value < queue.registers.submission_entries:
+    def _ring(self, offset: int, value: int, cause: Cause) -> bool:
+        if offset % 4:
             return False
-        queue.tail = value
-        queue.rung_cause = cause
-        if not queue.rung.triggered:
-            queue.rung.succeed()
+        number, is_completion = divmod((offset - doorbell_offset(0, completion=False)) // 4, 2)
+        if is_completion:
+            completions = self.completions.get(number)
+            return completions is not None and completions.ring(value, cause)
+        submissions = self.submissions.get(number)
+        if submissions is None or not submissions.ring(value, cause):
+            return False
+        self._arbiter_of(number).rung()
         return True
 
-    def _ring_head(self, queue: QueueState, value: int, cause: Cause) -> bool:
-        entries = queue.registers.completion_entries
-        moved = (value - queue.taken) % entries
-        used = (queue.post - queue.taken) % entries
-        if not 0 <= value < entries or moved > used:
-            return False
-        if moved:
-            queue.taken = value
-            queue.room.release(cause, moved)
-        return True
-
-    def _fetch(self, queue: QueueState) -> Generator[Any, Any, None]:
-        registers = queue.registers
+    def _fetch(self, arbiter: RoundRobin, slots: Slots | None) -> Generator[Any, Any, None]:
         done: list[Cause] = []
         while True:
-            if queue.head == queue.tail:
-                queue.rung = self._env.event()
-                yield queue.rung
+            queue = arbiter.choose()
+            if queue is None:
+                yield arbiter.wait()
                 continue
             assert queue.rung_cause is not None
-            cause = yield from self.slots.acquire(latest([queue.rung_cause, *done]))
+            cause = latest([queue.rung_cause, *done])
+            if slots is not None:
+                cause = yield from slots.acquire(cause)
+                if queue.deleted:  # while it waited
+                    slots.release(cause)
+                    continue
             address = queue.head_address
             try:
                 raw, cause = yield from self._orders.fetch(
                     address, SUBMISSION_BYTES, cause, kind="sqe", routine="sqe_fetch"
                 )
             except CommandError:
-                raise _stray(registers.number, "submission", address) from None
+                raise _stray(queue.number, "submission", address) from None
             queue.fetched()
             entry = unpack(SubmissionEntry, raw)
             cause = yield from self._cores.run(
                 Task.FRONT_END, "sqe_decode", cause, request=int(entry.cdw3)
             )
             done = [cause]
-            self._env.process(self._serve(queue, entry, cause))
+            self._env.process(self._serve(queue, entry, cause, slots))
 
-    def _serve(self, queue: QueueState, entry: Any, cause: Cause) -> Generator[Any, Any, None]:
-        request = int(entry.cdw3)
+    def _serve(
+        self, queue: SubmissionQueue, entry: Any, cause: Cause, slots: Slots | None
+    ) -> Generator[Any, Any, None]:
+        request, key = int(entry.cdw3), (queue.number, int(entry.cid))
         self._counters.commands += 1
-        status = Status.SUCCESS
+        active = _Active(Stop(), self._env.event())
+        if queue.deleted:
+            active.stop.status = Status.ABORTED_WITH_QUEUE
+        status, result = Status.SUCCESS, 0
+        is_new = key not in self._active
+        if is_new:
+            self._active[key] = active
         try:
-            cause = yield from self._execute(entry, cause, request)
+            if not is_new:
+                raise CommandError(Status.COMMAND_ID_CONFLICT, cause)
+            result, cause = yield from self._execute(queue, entry, cause, active.stop)
         except CommandError as error:
             status, cause = error.status, error.cause
             self._counters.failed_commands += 1
-        cause = yield from self._complete(queue, int(entry.cid), status, cause, request)
-        self.slots.release(cause)
-        self._port.interrupt(cause, request=request)
+        if is_new:
+            del self._active[key]
+        cause = yield from self._complete(queue, int(entry.cid), status, result, cause, request)
+        active.done.succeed((status, cause))
+        if slots is not None:
+            slots.release(cause)
+        if queue.completions.interrupts:
+            self._port.interrupt(cause, request=request)
 
-    def _execute(self, entry: Any, cause: Cause, request: int) -> Generator[Any, Any, Cause]:
+    def _execute(
+        self, queue: SubmissionQueue, entry: Any, cause: Cause, stop: Stop
+    ) -> Generator[Any, Any, tuple[int, Cause]]:
+        if queue.number == ADMIN_QUEUE:
+            assert self.administer is not None
+            return (yield from self.administer(entry, cause))
         status, sampling = classify(entry)
         if status != Status.SUCCESS:
             raise CommandError(status, cause)
+        stop.check(cause)
         if entry.opcode == Opcode.FLUSH:
-            return cause
+            return 0, cause
         serve = self._sampling if sampling else self._reading
-        return (yield from serve(entry, cause, request=request))
+        return 0, (yield from serve(entry, cause, request=int(entry.cdw3), stop=stop))
 
     def _complete(
-        self, queue: QueueState, cid: int, status: Status, cause: Cause, request: int
+        self,
+        queue: SubmissionQueue,
+        cid: int,
+        status: Status,
+        result: int,
+        cause: Cause,
+        request: int,
     ) -> Generator[Any, Any, Cause]:
-        cause = yield from queue.room.acquire(cause)
+        completions = queue.completions
+        cause = yield from completions.room.acquire(cause)
         cause = yield from self._cores.run(Task.FRONT_END, "cqe_post", cause, request=request)
-        address, raw = queue.post_entry(cid, status)
-        self._counters.phase_turns += not queue.post
+        address, raw = completions.post_entry(queue, cid, status, result)
+        self._counters.phase_turns += not completions.post
         try:
             return (yield from self._dma.write(address, raw, cause, request=request, kind="cqe"))
         except CommandError:
-            raise _stray(queue.registers.number, "completion", address) from None
+            raise _stray(queue.number, "completion", address) from None

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from rtl.contract.kernel import Cause, latest
 from rtl.contract.nvme import Status
 
-__all__ = ["CommandError", "Outcome", "settle"]
+__all__ = ["CommandError", "Outcome", "Stop", "settle"]
 
 
 class CommandError(Exception):
@@ -19,6 +19,22 @@ class CommandError(Exception):
 
     def __str__(self) -> str:
         return f"{self.status.name} at {self.cause.at_ps} ps"
+
+
+class Stop:
+    """A mark that a command is to end early with ``status``.
+
+    The firmware sees it where it takes the end of a DMA descriptor, beside the mark of one that
+    has failed.
+    """
+
+    def __init__(self) -> None:
+        self.status = Status.SUCCESS
+
+    def check(self, cause: Cause) -> None:
+        """Raise :exc:`CommandError` if the mark is there; ``cause`` is the step that looks."""
+        if self.status != Status.SUCCESS:
+            raise CommandError(self.status, cause)
 
 
 class Outcome(NamedTuple):

@@ -16,6 +16,7 @@ from rtl.contract.page import PageLayout
 from rtl.contract.striping import Striping
 
 __all__ = [
+    "MOST_IO_QUEUES",
     "CoreParameters",
     "DmaParameters",
     "FirmwareParameters",
@@ -48,6 +49,10 @@ class Task(StrEnum):
         """Data object that the loop loads to see whether this queue has work."""
         device = self in (Task.FRONT_END, Task.FLASH_COMPLETION)
         return "registers" if device else "table"
+
+
+MOST_IO_QUEUES = 16
+"""The firmware's tables of queues have so many places."""
 
 
 def _positive(owner: object, *names: str) -> None:
@@ -144,14 +149,22 @@ class NvmeParameters:
         Largest data transfer of one command (MDTS).
     command_slots : int
         Commands that the device works on at a time.
+    queue_entries : int
+        Largest I/O queue (MQES + 1).
+    io_queues : int
+        I/O queues of each kind that admin commands can make, at most :data:`MOST_IO_QUEUES`.
     """
 
     namespace_blocks: int
     transfer_limit_bytes: int
     command_slots: int
+    queue_entries: int
+    io_queues: int = 8
 
     def __post_init__(self) -> None:
-        _positive(self, "namespace_blocks", "transfer_limit_bytes", "command_slots")
+        _positive(self, *(field.name for field in fields(self)))
+        if self.io_queues > MOST_IO_QUEUES:
+            raise ValueError(f"io_queues must be at most {MOST_IO_QUEUES}, not {self.io_queues}")
         if self.transfer_limit_bytes % PAGE_BYTES:
             raise ValueError(
                 f"transfer_limit_bytes must be a multiple of {PAGE_BYTES}, "
@@ -173,7 +186,8 @@ class QueueRegisters:
     completion_entries: int
 
     def __post_init__(self) -> None:
-        _positive(self, "number")
+        if not 0 <= self.number < 1 << 16:
+            raise ValueError(f"number must be in 0 to 65535, not {self.number!r}")
         for name in ("submission_entries", "completion_entries"):
             value = getattr(self, name)
             if not 2 <= value <= 1 << 16:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from firmware_model.admin_cases import admin_rows
 from firmware_model.arm_machine import ArmProgram, Run
 from firmware_model.buffer_cases import buffer_rows
 from firmware_model.distinct_cases import DISTINCT_COUNTS, distinct_case, distinct_total
@@ -112,6 +113,7 @@ _GATHER = _grid(
 GROUPS = (
     Group(source="queues", rows=queue_rows),
     Group(source="sqe_decode", rows=lambda program: {"sqe_decode": [({}, sqe_case(program))]}),
+    Group(source="admin", rows=admin_rows, without_base=("admin_command",)),
     Group(source="dma", rows=dma_rows),
     Group(source="ns_config", rows=header_rows),
     Group(source="body_parse", rows=_body_rows),

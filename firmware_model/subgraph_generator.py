@@ -19,7 +19,7 @@ from firmware_model.ns_config import (
     parse_entry,
     target_of,
 )
-from firmware_model.outcome import CommandError, Outcome, settle
+from firmware_model.outcome import CommandError, Outcome, Stop, settle
 from firmware_model.page_buffer import pair_mask
 from firmware_model.page_reader import PageReader
 from firmware_model.parameters import FirmwareParameters, Task
@@ -67,7 +67,14 @@ class SubgraphGenerator:
         self._counters = counters
 
     def run(
-        self, config: NsConfig, body: Pieces, result: Pieces, cause: Cause, *, request: int
+        self,
+        config: NsConfig,
+        body: Pieces,
+        result: Pieces,
+        cause: Cause,
+        *,
+        request: int,
+        stop: Stop,
     ) -> Generator[Any, Any, Cause]:
         """Carry out one checked NS_config; ends when the last result byte is in host memory.
 
@@ -86,6 +93,7 @@ class SubgraphGenerator:
             split(body, self._body_dma.descriptor_bytes),
             self._parameters.body_pieces_ahead,
             request,
+            stop,
         )
         try:
             cause = yield from self._fill(pending, stream, cause)

@@ -89,6 +89,8 @@ PARAMETERS = FirmwareParameters(
         namespace_blocks=STRIPING.pages * LAYOUT.lbas,
         transfer_limit_bytes=4 << 20,
         command_slots=8,
+        io_queues=3,
+        queue_entries=64,
     ),
     dma=DmaParameters(setup_ps=50_000, slots=4, descriptor_bytes=4096),
     dram_bytes_per_second=4_266_666_666,

@@ -218,6 +218,7 @@ def firmware_parameters(ssd: SsdPlatform, system: System, edge_bytes: int) -> Fi
             namespace_blocks=places.pages * layout.lbas,
             transfer_limit_bytes=ssd.nvme.transfer_limit.value,
             command_slots=ssd.nvme.command_slots.value,
+            queue_entries=ssd.nvme.queue_entries.value,
         ),
         dma=DmaParameters(
             setup_ps=ssd.dma.setup.value,
