@@ -11,7 +11,7 @@ from rtl.formal.properties import PROPERTIES
 from tests.formal.run import check_property
 
 MARK = "properties"
-TIME_LIMIT_S = 1800
+TIME_LIMIT_S = 3600
 
 
 def main():

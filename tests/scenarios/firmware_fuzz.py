@@ -119,7 +119,7 @@ def nothing_is_left(bench):
     assert device.page_buffer.waiting == {}
     assert not any(frame.pins or frame.fills for frame in device.page_buffer._frames.values())
     controller = device._controller
-    (queue,) = controller.queues.values()
+    (queue,) = controller.completions.values()
     for slots in (
         device._reader.jobs,
         device._generator.room,
@@ -129,6 +129,7 @@ def nothing_is_left(bench):
     ):
         assert slots.free == slots.capacity
         assert not slots._queue
+    assert not controller._active
     for address in set(bench.memory._pieces) - bench.kept:
         bench.memory.release(address)
     assert bench.sample_status(bench.good) == Status.SUCCESS
