@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Event
 
 from cosim.config.build import check_platforms, striping
+from cosim.config.ftl_build import host_pages
 from cosim.config.load import LoadedConfig, pack
 from cosim.config.model import FpgaCsd, System
 from cosim.config.part import nearest
@@ -104,7 +105,7 @@ def _check_fits(loaded: LoadedConfig, inputs: Inputs) -> None:
     """Refuse a graph that is too large for the flash, and fan-outs beyond the devices'."""
     ssd = loaded.platforms.ssd
     places = striping(ssd)
-    room = places.pages * ssd.nand.page.value
+    room = host_pages(ssd, places) * ssd.nand.page.value
     if inputs.edge_bytes > room:
         raise UserError(
             f"{loaded.source.file}: run.graph must fit the flash array of {room} bytes, "

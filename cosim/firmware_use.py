@@ -6,7 +6,7 @@ from typing import Any
 
 from cosim.spans import Span
 
-__all__ = ["PAGES", "core_use", "page_use"]
+__all__ = ["PAGES", "core_use", "page_use", "translation_use"]
 
 STEP = "firmware."
 POLL = "firmware.poll"
@@ -49,6 +49,22 @@ def page_use(counters: Mapping[str, int]) -> dict[str, int]:
     if not lists:
         return {}
     return {"lists": lists} | {name: counters[f"firmware.{name}"] for name in PAGES}
+
+
+def translation_use(counters: Mapping[str, int]) -> dict[str, Any]:
+    """Counters of the flash translation layer; empty where there is none.
+
+    ``write_amplification`` is pages programmed over pages written by the host, absent without any.
+    """
+    prefix = "firmware.ftl_"
+    found: dict[str, Any] = {
+        name.removeprefix(prefix): count
+        for name, count in counters.items()
+        if name.startswith(prefix)
+    }
+    if found.get("host_pages"):
+        found["write_amplification"] = round(found["programs"] / found["host_pages"], 3)
+    return found
 
 
 def _depths(steps: Iterable[Span]) -> dict[str, int]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cosim.conservation import check_bytes
-from cosim.firmware_use import core_use, page_use
+from cosim.firmware_use import core_use, page_use, translation_use
 from cosim.spans import Span, SpanLog, critical_path, stage_totals
 from rtl.contract.kernel import Cause
 
@@ -240,6 +240,7 @@ def load_system(folder: Path) -> SystemResult:
 
 def _summarize_system(system: SystemResult) -> dict[str, Any]:
     payload, overheads = moved_bytes(system.spans)
+    translation = translation_use(system.counters)
     return {
         "batches": [_summarize_batch(system, batch) for batch in system.batches],
         "subgraph_sha256": system.subgraph_sha256,
@@ -248,6 +249,7 @@ def _summarize_system(system: SystemResult) -> dict[str, Any]:
         "busy_ps": _busy(system.spans),
         "cores": core_use(system.spans),
         "pages": page_use(system.counters),
+        **({"translation": translation} if translation else {}),
         "counters": {
             name: count for name, count in system.counters.items() if name not in ENGINE_COUNTERS
         },

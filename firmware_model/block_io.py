@@ -14,7 +14,7 @@ from firmware_model.parameters import FirmwareParameters, Task
 from rtl.contract.kernel import Cause
 from rtl.contract.nvme import PAGE_BYTES, Status
 
-__all__ = ["BlockIo", "PrpError", "cut", "direct_pieces", "listed_pieces"]
+__all__ = ["BlockIo", "Extent", "PrpError", "cut", "direct_pieces", "listed_pieces"]
 
 PRP_BYTES = 8
 BLOCK_COUNT_MASK = 0xFFFF
@@ -80,7 +80,7 @@ def listed_pieces(entries: Iterable[int], left: int) -> tuple[Pieces, int]:
     return pieces, left
 
 
-class _Extent(NamedTuple):
+class Extent(NamedTuple):
     """``length`` bytes at ``start`` of a logical page are bytes ``place`` on of the transfer."""
 
     page: int
@@ -128,6 +128,27 @@ class BlockIo:
         CommandError
             With the status for the completion entry.
         """
+        self._counters.block_reads += 1
+        first, length, pieces, cause = yield from self.decode(
+            entry, cause, request=request, stop=stop
+        )
+        jobs = []
+        for extent in self.extents(first, length):
+            cause = yield from self._reader.admit(cause, request=request)
+            parts = cut(pieces, extent.place, extent.length)
+            jobs.append(self._env.process(self._job(extent, parts, cause, request)))
+        return (yield from settle(self._env, cause, jobs))
+
+    def decode(
+        self, entry: Any, cause: Cause, *, request: int, stop: Stop
+    ) -> Generator[Any, Any, tuple[int, int, Pieces, Cause]]:
+        """First block, length in bytes and memory pieces of a command that moves blocks.
+
+        Raises
+        ------
+        CommandError
+            With the status of what is wrong with it.
+        """
         first = int(entry.cdw10) | int(entry.cdw11) << 32
         blocks = (int(entry.cdw12) & BLOCK_COUNT_MASK) + 1
         length = blocks * self._parameters.layout.lba_bytes
@@ -140,7 +161,6 @@ class BlockIo:
             beyond=int(left > 0),
             second=int(0 < left <= PAGE_BYTES),
         )
-        self._counters.block_reads += 1
         if length > self._parameters.nvme.transfer_limit_bytes:
             raise CommandError(Status.INVALID_FIELD, cause)
         if first + blocks > self._parameters.nvme.namespace_blocks:
@@ -149,25 +169,21 @@ class BlockIo:
             int(entry.prp1), int(entry.prp2), length, cause, request
         )
         stop.check(cause)
-        jobs = []
-        for extent in self._extents(first, length):
-            cause = yield from self._reader.admit(cause, request=request)
-            parts = cut(pieces, extent.place, extent.length)
-            jobs.append(self._env.process(self._job(extent, parts, cause, request)))
-        return (yield from settle(self._env, cause, jobs))
+        return first, length, pieces, cause
 
-    def _extents(self, first_block: int, length: int) -> list[_Extent]:
+    def extents(self, first_block: int, length: int) -> list[Extent]:
+        """The parts of some bytes by their pages, in order."""
         layout = self._parameters.layout
         byte, place, extents = first_block * layout.lba_bytes, 0, []
         while place < length:
             page, start = divmod(byte + place, layout.page_bytes)
             here = min(layout.page_bytes - start, length - place)
-            extents.append(_Extent(page, start, here, place))
+            extents.append(Extent(page, start, here, place))
             place += here
         return extents
 
     def _job(
-        self, extent: _Extent, pieces: Pieces, cause: Cause, request: int
+        self, extent: Extent, pieces: Pieces, cause: Cause, request: int
     ) -> Generator[Any, Any, Outcome]:
         try:
             frame, cause = yield from self._reader.fetch(

@@ -196,11 +196,16 @@ class Cores:
         self, kernel: Kernel, parameters: FirmwareParameters, costs: CostTable | None = None
     ) -> None:
         policy = parameters.page_buffer_policy
+        more = () if parameters.ftl is None else ("assumed_ftl",)
+
+        def tables(kind: str) -> tuple[str, ...]:
+            return (kind, "assumed", *more)
+
         self.cores = tuple(
             Core(
                 kernel,
                 core,
-                load_costs((core.kind, "assumed"), policy) if costs is None else costs,
+                load_costs(tables(core.kind), policy) if costs is None else costs,
                 [task for task, name in parameters.binding.items() if name == core.name],
             )
             for core in parameters.cores

@@ -1,24 +1,29 @@
 """The SSD: its firmware on modelled cores, put together on one kernel."""
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from typing import Any
 
 from firmware_model.admin import AdminCommands
 from firmware_model.block_io import BlockIo
+from firmware_model.block_write import BlockWrite
 from firmware_model.core import Cores
 from firmware_model.cost_table import CostTable
 from firmware_model.counters import Counters
 from firmware_model.dma import DmaEngine, Dram
 from firmware_model.dma_orders import DmaOrders
 from firmware_model.flash_scheduler import FlashScheduler
+from firmware_model.ftl.images import MapImage
+from firmware_model.ftl.layer import TranslationLayer
 from firmware_model.isp_control import IspControl
-from firmware_model.nvme_controller import NvmeController
+from firmware_model.nvme_controller import Handler, NvmeController
 from firmware_model.page_buffer import PageBuffer
 from firmware_model.page_reader import PageReader
 from firmware_model.parameters import FirmwareParameters, QueueRegisters, Task
 from firmware_model.slots import Slots
 from firmware_model.subgraph_generator import SubgraphGenerator
 from firmware_model.translation import ExtentMap
-from rtl.contract.kernel import DevicePort, FlashPort, Kernel
+from rtl.contract.bch import BchCode
+from rtl.contract.kernel import Cause, DevicePort, FlashPort, Kernel
 
 __all__ = ["Device"]
 
@@ -39,11 +44,13 @@ class Device:
         Queue pairs that exist from the start; more with :meth:`attach_queue`.
     costs : CostTable, optional
         Costs of the firmware's routines on all cores; those of each core's kind if absent.
+    code : BchCode, optional
+        Of the codewords of pages that are written; needed where the parameters have an ``ftl``.
 
     Raises
     ------
     ValueError
-        If the geometries differ.
+        If the geometries differ, or the namespace leaves no spare blocks to a translation layer.
     """
 
     def __init__(
@@ -55,6 +62,7 @@ class Device:
         *,
         queues: Iterable[QueueRegisters] = (),
         costs: CostTable | None = None,
+        code: BchCode | None = None,
     ) -> None:
         for unit in ("channels", "ways", "luns"):
             found, needed = getattr(flash_port, unit), getattr(parameters.striping, unit)
@@ -79,9 +87,20 @@ class Device:
             self.counters,
             read_retries=parameters.read_retries,
         )
+        self.layer: TranslationLayer | None = None
+        if parameters.ftl is not None:
+            if code is None:
+                raise ValueError("code must be given for a device that can be written")
+            self.layer = TranslationLayer(env, parameters, self.cores, scheduler, dram, code)
         jobs = Slots(env, "page jobs", parameters.page_jobs)
         self._reader = PageReader(
-            self.cores, self.extents, self.page_buffer, scheduler, jobs, self.counters
+            self.cores,
+            self.extents,
+            None if self.layer is None else self.layer.places,
+            self.page_buffer,
+            scheduler,
+            jobs,
+            self.counters,
         )
         control_dma, result_dma, block_dma = (
             DmaOrders(env, self.cores, self._dma, task)
@@ -102,19 +121,40 @@ class Device:
             self.counters,
             sampling=control.serve,
             reading=blocks.serve,
+            writing=None if self.layer is None else self._writes(env, block_dma, blocks),
         )
         self._admin = AdminCommands(env, self.cores, self._dma, parameters, self._controller)
         self._controller.administer = self._admin.serve
         for registers in queues:
             self.attach_queue(registers)
 
+    def _writes(self, env: Any, dma: DmaOrders, blocks: BlockIo) -> Handler:
+        layer = self.layer
+        assert layer is not None, "it is there"
+        layout, places = self.parameters.layout, layer.places
+        writes = BlockWrite(env, layout, self.cores, dma, blocks, self._reader, places, layer.store)
+        return writes.serve
+
     def attach_queue(self, registers: QueueRegisters) -> None:
         """Serve one more queue pair from now on, as if made by admin commands; 0 is the admin's."""
         self._controller.attach(registers)
 
-    def load_extent(self, first_page: int, pages: int) -> None:
-        """Tell the flash translation layer of bulk-loaded logical pages, in no simulated time."""
+    def load_extent(self, first_page: int, pages: int) -> list[tuple[int, MapImage]]:
+        """Tell the firmware of bulk-loaded logical pages, in no simulated time.
+
+        Returns what must lie on flash beside them, by the first logical page: pages of the map,
+        where the device has a translation layer.
+        """
+        if self.layer is not None:
+            return self.layer.load(first_page, pages)
         self.extents.load(first_page, pages)
+        return []
+
+    def recover(self, cause: Cause) -> Generator[Any, Any, Cause]:
+        """Find the map on flash again after a loss of power, before any command or extent."""
+        if self.layer is None:
+            raise ValueError("A device must have a translation layer to recover its map")
+        return self.layer.recover(cause)
 
     def counts(self) -> dict[str, int]:
         """All counters by name, those of tables, cores and the page buffer included."""
@@ -129,6 +169,8 @@ class Device:
             "completion_queue_waits": self._controller.completion_waits,
             "dma_slot_waits": self._dma.slots.waits,
         }
+        if self.layer is not None:
+            counts |= self.layer.counts()
         for core in self.cores.cores:
             for name in ("steps", "polls", "waits", "ties", "busy_ps"):
                 counts[f"{core.name}_{name}"] = getattr(core, name)

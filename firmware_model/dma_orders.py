@@ -8,6 +8,7 @@ from firmware_model.dma import DmaEngine
 from firmware_model.outcome import CommandError, Outcome
 from firmware_model.parameters import Task
 from rtl.contract.kernel import Cause
+from rtl.contract.nvme import Status
 
 __all__ = ["DmaOrders"]
 
@@ -59,6 +60,44 @@ class DmaOrders:
             raise CommandError(error.status, cause) from error
         cause = yield from self._complete(cause, request)
         return data, cause
+
+    def start_read(
+        self,
+        address: int,
+        into: bytearray,
+        first: int,
+        length: int,
+        cause: Cause,
+        *,
+        request: int = 0,
+        kind: str,
+    ) -> Any:
+        """Begin a read whose descriptor is set up; a process whose value is an Outcome.
+
+        The bytes are in ``into`` from ``first`` on, once it has ended well.
+        """
+        return self._env.process(self._read(address, into, first, length, cause, request, kind))
+
+    def _read(
+        self,
+        address: int,
+        into: bytearray,
+        first: int,
+        length: int,
+        cause: Cause,
+        request: int,
+        kind: str,
+    ) -> Generator[Any, Any, Outcome]:
+        status = Status.SUCCESS
+        try:
+            data, cause = yield from self._dma.read(
+                address, length, cause, request=request, kind=kind
+            )
+            into[first : first + length] = data
+        except CommandError as error:
+            status, cause = error.status, error.cause
+        cause = yield from self._complete(cause, request)
+        return Outcome(cause, status)
 
     def start_write(
         self, address: int, data: bytes, cause: Cause, *, request: int = 0, kind: str

@@ -4,7 +4,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
-from rtl.contract.channel import COMMANDS_PER_LUN
+from rtl.contract.channel import COMMANDS_PER_LUN, ChannelOperation
 from rtl.contract.kernel import Cause
 from rtl.contract.striping import PhysicalPage
 
@@ -13,7 +13,11 @@ __all__ = ["ChannelQueues", "LunQueue", "Read", "WayQueues"]
 
 @dataclass(eq=False)
 class Read:
-    """``length`` raw bytes from ``column`` of a page; ``done`` is a SimPy event."""
+    """``length`` raw bytes from ``column`` of a page; ``done`` is a SimPy event.
+
+    Other operations wait in the same queues: programs, whose ``data`` goes to ``column``, and
+    erases. ``is_plain`` is a read that is taken as it comes, without another try.
+    """
 
     place: PhysicalPage
     column: int
@@ -21,6 +25,9 @@ class Read:
     cause: Cause
     request: int
     done: Any
+    operation: ChannelOperation = ChannelOperation.READ
+    data: bytes = b""
+    is_plain: bool = False
 
 
 class LunQueue:

@@ -1,4 +1,4 @@
-"""Queues of flash reads, one a LUN, their issue and completion on the cores."""
+"""Queues of flash commands, one a LUN, their issue and completion on the cores."""
 
 from collections.abc import Generator
 from typing import Any
@@ -10,8 +10,8 @@ from firmware_model.flash_queues import ChannelQueues, Read, WayQueues
 from firmware_model.flash_steps import FlashSteps
 from firmware_model.parameters import Task
 from firmware_model.read_retry import ReadRetry
-from rtl.contract.channel import ChannelStatus
-from rtl.contract.kernel import Cause, FlashPort, Kernel, latest
+from rtl.contract.channel import ChannelOperation, ChannelStatus
+from rtl.contract.kernel import Cause, FlashPort, FlashResult, Kernel, latest
 from rtl.contract.page import PageLayout
 from rtl.contract.striping import PhysicalPage
 
@@ -76,6 +76,37 @@ class FlashScheduler:
         result: tuple[bytes | None, Cause] = yield order.done
         return result
 
+    def read_as_it_is(
+        self, place: PhysicalPage, column: int, length: int, cause: Cause, *, request: int
+    ) -> Generator[Any, Any, tuple[FlashResult, Cause]]:
+        """Read raw bytes from any codeword on, and take what comes, wrong bits included."""
+        channel = self._channels[place.channel]
+        cause = yield from self._cores.run_by_state(
+            Task.TRANSLATE, "flash_queue", cause, channel.lun(place).queue_work, request=request
+        )
+        order = Read(place, column, length, cause, request, self._env.event(), is_plain=True)
+        self._counters.lun_full += not channel.put(order)
+        result: tuple[FlashResult, Cause] = yield order.done
+        return result
+
+    def put(
+        self,
+        operation: ChannelOperation,
+        place: PhysicalPage,
+        cause: Cause,
+        *,
+        request: int,
+        data: bytes = b"",
+    ) -> Any:
+        """Queue a program or an erase now, at the end of the step ``cause``.
+
+        Commands of a LUN are carried out in the order in which they are queued. Returns the event
+        of its end, whose value is (FlashResult, Cause).
+        """
+        order = Read(place, 0, 0, cause, request, self._env.event(), operation, data)
+        self._counters.lun_full += not self._channels[place.channel].put(order)
+        return order.done
+
     def _issue(self, channel: ChannelQueues) -> Generator[Any, Any, None]:
         issued: list[Cause] = []
         while True:
@@ -99,7 +130,9 @@ class FlashScheduler:
         page, cause = yield from self._steps.complete(order, event, lun.completion_work)
         channel.end(order.place, cause)
         way = lun.way
-        if page.status == ChannelStatus.UNCORRECTABLE and self._retry.levels:
+        if order.is_plain or order.operation != ChannelOperation.READ:
+            order.done.succeed((page, cause))
+        elif page.status == ChannelStatus.UNCORRECTABLE and self._retry.levels:
             way.failed.append(order)
             channel.hold(way)
         else:

@@ -8,7 +8,7 @@ from firmware_model.counters import Counters
 from firmware_model.dma import Dram
 from firmware_model.flash_queues import Read
 from firmware_model.parameters import Task
-from rtl.contract.channel import ChannelStatus
+from rtl.contract.channel import ChannelOperation, ChannelStatus
 from rtl.contract.kernel import Cause, FlashPort, PageRead
 from rtl.contract.page import PageLayout
 
@@ -16,11 +16,11 @@ __all__ = ["FlashSteps"]
 
 
 class FlashSteps:
-    """Steps that each read takes, whoever has decided on it.
+    """Steps that each command takes, whoever has decided on it.
 
-    The command costs a step on the core that issues it. The page moves from its landing slot to the
-    SSD's DRAM by the channel's own DMA, without a core. Then the core that finds the completion
-    spends a step on it.
+    The command costs a step on the core that issues it. A page that is read moves from its landing
+    slot to the SSD's DRAM by the channel's own DMA, without a core. Then the core that finds the
+    completion spends a step on it.
     """
 
     def __init__(
@@ -42,11 +42,25 @@ class FlashSteps:
         cause = yield from self._cores.run(
             Task.FLASH_ISSUE, "flash_issue", cause, request=order.request, **work
         )
-        page = self._flash.read(
-            *order.place, order.column, order.length, cause, request=order.request
+        if order.operation == ChannelOperation.READ:
+            page = self._flash.read(
+                *order.place, order.column, order.length, cause, request=order.request
+            )
+            self._counters.flash_reads += 1
+            return page, cause
+        channel, way, lun, row = order.place
+        done = self._flash.submit(
+            channel,
+            order.operation,
+            way,
+            lun,
+            cause,
+            row=row,
+            column=order.column,
+            data=order.data,
+            request=order.request,
         )
-        self._counters.flash_reads += 1
-        return page, cause
+        return done, cause
 
     def complete(
         self, order: Read, event: Any, work: Callable[[], dict[str, int]]
@@ -56,19 +70,28 @@ class FlashSteps:
         ``work`` tells at the step's beginning what the cost of ``flash_complete`` depends on.
         """
         page: PageRead = yield event
-        if page.status == ChannelStatus.BAD_COMMAND:
+        if page.status in (ChannelStatus.BAD_COMMAND, ChannelStatus.TIMEOUT):
             raise RuntimeError(f"A flash command must suit the part, not {order}")
-        cause = yield from self._dram.move(
-            "dram.flash-in",
-            order.length // self._layout.codeword_bytes * self._layout.chunk_bytes,
-            page.cause,
-            request=order.request,
-            kind="page",
-        )
-        self._flash.free(order.place.channel, page.slot, cause)
+        cause = page.cause
+        if order.operation == ChannelOperation.READ:
+            cause = yield from self._dram.move(
+                "dram.flash-in",
+                self._payload_bytes(order),
+                cause,
+                request=order.request,
+                kind="page",
+            )
+            self._flash.free(order.place.channel, page.slot, cause)
         cause = yield from self._cores.run_by_state(
             Task.FLASH_COMPLETION, "flash_complete", cause, work, request=order.request
         )
         self._counters.corrected_bits += page.corrected
-        self._counters.uncorrectable += page.status != ChannelStatus.OK
+        self._counters.uncorrectable += page.status == ChannelStatus.UNCORRECTABLE
         return page, cause
+
+    def _payload_bytes(self, order: Read) -> int:
+        """Data of the host among what was read: neither parity nor the metadata codeword."""
+        layout = self._layout
+        end = min(order.column + order.length, layout.data_bytes)
+        words: int = max(0, end - order.column) // layout.codeword_bytes
+        return words * int(layout.chunk_bytes)

@@ -28,7 +28,7 @@ from rtl.contract.nvme import (
 )
 from rtl.contract.nvme_admin import ADMIN_QUEUE
 
-__all__ = ["NvmeController", "QueueError", "classify"]
+__all__ = ["Handler", "NvmeController", "QueueError", "classify"]
 
 NAMESPACE = 1
 
@@ -48,13 +48,14 @@ def _stray(number: int, kind: str, address: int) -> QueueError:
     )
 
 
-def classify(entry: Any) -> tuple[Status, bool]:
+def classify(entry: Any, *, can_write: bool = False) -> tuple[Status, bool]:
     """What a ``SubmissionEntry`` is by its opcode, flags and namespace: status, and if it samples.
 
-    The C routine ``sqe_decode`` computes the same.
+    The C routine ``sqe_decode`` computes the same, of a device that cannot write.
     """
     sampling = bool(entry.opcode == Opcode.WRITE and entry.cdw12 >> SAMPLING_BIT & 1)
-    if not sampling and entry.opcode not in (Opcode.READ, Opcode.FLUSH):
+    known = (Opcode.READ, Opcode.FLUSH, *([Opcode.WRITE] if can_write else []))
+    if not sampling and entry.opcode not in known:
         return Status.INVALID_OPCODE, sampling
     if entry.flags.fuse or entry.flags.psdt:
         return Status.INVALID_FIELD, sampling
@@ -88,11 +89,14 @@ class NvmeController:
     parameters : NvmeParameters
     sampling, reading : callable
         ``serve`` of the ISP control unit and of block I/O.
+    writing : callable, optional
+        ``serve`` of block writes, where the device can write.
 
     Notes
     -----
     NVMe 1.4: doorbells 3.1.24 and 3.1.25, entries 4.2 and 4.6, arbitration 4.13. Ordinary Writes
-    are not supported (INVALID_OPCODE), Flush has nothing to do.
+    need a translation layer (INVALID_OPCODE without), and are on flash when they complete, so that
+    Flush has nothing to do.
     """
 
     def __init__(
@@ -106,6 +110,7 @@ class NvmeController:
         *,
         sampling: Handler,
         reading: Handler,
+        writing: Handler | None = None,
     ) -> None:
         self.slots = Slots(env, "command slots", parameters.command_slots)
         self.submissions: dict[int, SubmissionQueue] = {}
@@ -123,6 +128,7 @@ class NvmeController:
         self._counters = counters
         self._sampling = sampling
         self._reading = reading
+        self._writing = writing
         self._active: dict[tuple[int, int], _Active] = {}
         env.process(self._listen())
         env.process(self._fetch(self.arbiter, self.slots))
@@ -274,13 +280,16 @@ class NvmeController:
         if queue.number == ADMIN_QUEUE:
             assert self.administer is not None
             return (yield from self.administer(entry, cause))
-        status, sampling = classify(entry)
+        status, sampling = classify(entry, can_write=self._writing is not None)
         if status != Status.SUCCESS:
             raise CommandError(status, cause)
         stop.check(cause)
         if entry.opcode == Opcode.FLUSH:
             return 0, cause
         serve = self._sampling if sampling else self._reading
+        if entry.opcode == Opcode.WRITE and not sampling:
+            assert self._writing is not None, "classify refuses it else"
+            serve = self._writing
         return 0, (yield from serve(entry, cause, request=int(entry.cdw3), stop=stop))
 
     def _complete(

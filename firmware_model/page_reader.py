@@ -14,6 +14,7 @@ from firmware_model.buffer_work import (
 from firmware_model.core import Cores
 from firmware_model.counters import Counters
 from firmware_model.flash_scheduler import FlashScheduler
+from firmware_model.ftl.map_reader import MapReader
 from firmware_model.outcome import CommandError
 from firmware_model.page_buffer import Fill, Frame, PageBuffer
 from firmware_model.parameters import Task
@@ -41,6 +42,7 @@ class PageReader:
         self,
         cores: Cores,
         extents: ExtentMap,
+        places: MapReader | None,
         buffer: PageBuffer,
         scheduler: FlashScheduler,
         jobs: Slots,
@@ -49,6 +51,7 @@ class PageReader:
         self.jobs = jobs
         self._cores = cores
         self._extents = extents
+        self._places = places
         self._buffer = buffer
         self._scheduler = scheduler
         self._counters = counters
@@ -67,15 +70,23 @@ class PageReader:
         Raises
         ------
         CommandError
-            UNRECOVERED_READ_ERROR; the job has ended.
+            UNRECOVERED_READ_ERROR, or what looking up the page has ended with; the job has ended.
         UnmappedPage
             If the page was never written.
         """
-        place = self._extents.physical(page)
-        frame, cause = yield from self._claim(page, pairs, cause, request)
+        place = self._extents.physical(page) if self._places is None else None
+        frame, cause = yield from self.claim(page, pairs, cause, request=request)
         ok = True
+        if self._places is not None and pairs & ~frame.valid & ~frame.arriving:
+            try:
+                place, cause = yield from self._places.hold(page, cause, request=request)
+            except CommandError as error:
+                task = Task.TRANSLATE
+                cause = yield from self.finish(frame, task, error.cause, request=request)
+                raise CommandError(error.status, cause) from error
         missing = pairs & ~frame.valid & ~frame.arriving
         if missing:
+            assert place is not None, "what is missing has been looked up"
             self._counters.misses += 1
             self._counters.refills += bool(frame.valid or frame.fills)
             everything = (1 << self._extents.layout.codewords // 2) - 1
@@ -92,10 +103,15 @@ class PageReader:
                 request=request,
             )
             self._buffer.end_fill(frame, fill, raw, cause)
-        elif pairs & ~frame.valid:
-            self._counters.merges += 1
+            if self._places is not None:
+                self._places.release(place, cause)
         else:
-            self._counters.hits += 1
+            if pairs & ~frame.valid:
+                self._counters.merges += 1
+            else:
+                self._counters.hits += 1
+            if place is not None and self._places is not None:
+                self._places.release(place, cause)  # another job has asked for it meanwhile
         while ok and pairs & ~frame.valid:
             # The rest is on its way for somebody else.
             rest = [fill for fill in frame.fills if fill.pairs & pairs & ~frame.valid]
@@ -139,8 +155,8 @@ class PageReader:
         fill.waiting -= 1
         return ok, cause
 
-    def _claim(
-        self, page: int, pairs: int, cause: Cause, request: int
+    def claim(
+        self, page: int, pairs: int, cause: Cause, *, request: int
     ) -> Generator[Any, Any, tuple[Frame, Cause]]:
         """Pin the frame of ``page``, with all steps that it takes."""
         cause = yield from self._cores.run_by_state(

@@ -10,6 +10,7 @@ from enum import StrEnum
 from fractions import Fraction
 from types import MappingProxyType
 
+from firmware_model.ftl.geometry import FtlParameters
 from firmware_model.replacement import POLICIES
 from rtl.contract.nvme import PAGE_BYTES
 from rtl.contract.page import PageLayout
@@ -233,6 +234,9 @@ class FirmwareParameters:
         codeword pairs from the first to the last one that is needed.
     read_retries : int
         Read levels beside 0 at which a page that cannot be corrected is read again.
+    ftl : FtlParameters, optional
+        The translation layer of a device that can be written; without it pages lie where the
+        striping puts them.
 
     Raises
     ------
@@ -257,6 +261,7 @@ class FirmwareParameters:
     sampling_whole_page: bool = True
     block_read_whole_page: bool = True
     read_retries: int = 0
+    ftl: FtlParameters | None = None
 
     def __post_init__(self) -> None:
         numbers = [field.name for field in fields(self) if field.type is int]

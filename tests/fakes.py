@@ -71,6 +71,10 @@ class FakeFlash:
         self.levels_set = []
         self.order_levels = []
         self.outstanding = Counter()
+        self.change_ps = {"flash.program": 200_000_000, "flash.erase": 900_000_000}
+        self.changes = []
+        """(stage, time, place) of programs and erases as they begin."""
+        self.under_way = {}
         self._kernel = kernel
         self._medium = medium
         self._read_ps, self._byte_ps = read_ps, byte_ps
@@ -80,8 +84,14 @@ class FakeFlash:
         for store in self._landing:
             store.items.extend(range(slots))
 
-    def submit(self, channel, operation, way, lun, cause, *, row, data, request=0):
-        """Set a feature, in no time but that of sensing; the way must be idle."""
+    def submit(self, channel, operation, way, lun, cause, *, row, column=0, data=b"", request=0):
+        """Set a feature, in no time but that of sensing, while the way is idle; program, erase."""
+        if operation in (ChannelOperation.PROGRAM, ChannelOperation.ERASE):
+            assert cause.at_ps == self._kernel.env.now
+            assert column == 0
+            place = channel, way, lun
+            self._take(place)
+            return self._kernel.env.process(self._change(place, row, data, cause, request))
         assert operation == ChannelOperation.SET_FEATURES
         assert (row, data[1:]) == (READ_LEVEL_FEATURE, bytes(3))
         assert not any(self.outstanding[channel, way, other] for other in range(self.luns))
@@ -99,13 +109,42 @@ class FakeFlash:
         assert cause.at_ps == env.now
         assert column % 2 == length % 2 == 0 < length
         place = channel, way, lun
-        self.outstanding[place] += 1
-        if self.outstanding[place] > COMMANDS_PER_LUN:
-            raise RuntimeError(f"LUN {place} must have at most {COMMANDS_PER_LUN} commands")
-        self._dies.setdefault(place, simpy.Resource(env))
+        self._take(place)
         self.orders.append((*place, row, column, length))
         self.order_levels.append(self.levels[channel, way])
         return env.process(self._serve(place, row, column, length, cause, request))
+
+    def _take(self, place):
+        self.outstanding[place] += 1
+        if self.outstanding[place] > COMMANDS_PER_LUN:
+            raise RuntimeError(f"LUN {place} must have at most {COMMANDS_PER_LUN} commands")
+        self._dies.setdefault(place, simpy.Resource(self._kernel.env))
+
+    def _change(self, place, row, data, cause, request):
+        """Program a page with ``data``, or erase a block; done at the end of the array's time."""
+        env, channel, medium = self._kernel.env, place[0], self._medium
+        stage = "flash.program" if data else "flash.erase"
+        with self._dies[place].request() as die:
+            _, cause = yield from self._span("flash.queue", channel, cause, request, die)
+            with self._buses[channel].request() as bus:
+                _, cause = yield from self._span("flash.queue", channel, cause, request, bus)
+                time = env.timeout(len(data) * self._byte_ps)
+                _, cause = yield from self._span("flash.command", channel, cause, request, time)
+            change = (*place, row)
+            self.under_way[change] = medium.spoil_page if data else medium.spoil_block
+            self.changes.append((stage, int(env.now), change))
+            time = env.timeout(self.change_ps[stage])
+            _, cause = yield from self._span(stage, channel, cause, request, time)
+            is_done = medium.program(*change, data) if data else medium.erase(*change)
+            del self.under_way[change]
+        self.outstanding[place] -= 1
+        status = ChannelStatus.OK if is_done else ChannelStatus.FAILED
+        return PageRead(b"", int(status), 0, -1, cause)
+
+    def cut_power(self):
+        """Leave noise where a program or an erase is under way; nothing goes on after it."""
+        for change, spoil in self.under_way.items():
+            spoil(*change)
 
     def _span(self, stage, channel, cause, request, event, **named):
         """Wait for ``event``, and record the wait if it took time."""

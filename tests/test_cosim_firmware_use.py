@@ -1,6 +1,6 @@
 """Use of the SSD's cores, depth of their queues and pages a list, worked out by hand."""
 
-from cosim.firmware_use import core_use, page_use
+from cosim.firmware_use import core_use, page_use, translation_use
 from cosim.report.firmware import render_firmware
 from cosim.spans import Span
 from tests.firmware_bench import Bench, random_graph
@@ -66,6 +66,15 @@ def test_every_step_of_a_device_is_in_one_task():
         assert sum(did["busy_ps"] for did in tasks.values()) == counts[f"{core.name}_busy_ps"]
     # A gather and a release for each page job.
     assert found["core1"]["tasks"]["gather"]["steps"] == 2 * counts["page_jobs"]
+
+
+def test_write_amplification_is_pages_programmed_a_page_written():
+    counters = {"firmware.hits": 9, "firmware.ftl_host_pages": 40, "firmware.ftl_programs": 70}
+    found = translation_use(counters)
+    assert found == {"host_pages": 40, "programs": 70, "write_amplification": 1.75}
+    idle = translation_use({"firmware.ftl_host_pages": 0, "firmware.ftl_programs": 3})
+    assert idle == {"host_pages": 0, "programs": 3}
+    assert translation_use({"firmware.hits": 9}) == {}
 
 
 def test_page_shows_tasks_queues_and_pages():

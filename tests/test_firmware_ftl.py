@@ -134,6 +134,50 @@ def test_the_host_leaves_the_last_blocks_to_the_collector():
     assert [ftl.allocate(Stream.COLLECTOR, 0) is None for _ in range(9)] == [False] * 8 + [True]
 
 
+def test_a_block_under_way_is_not_reclaimed():
+    """Its pages may become valid yet."""
+    ftl = Ftl(PARAMETERS, LAYOUT, STRIPING, PAGES)
+    while ftl.allocate(Stream.HOST) is not None:
+        pass
+    assert ftl.blocks.candidates(0) == []
+    assert ftl.blocks.victim(0) is None
+
+
+def test_no_page_goes_to_a_block_after_a_failure():
+    ftl = Ftl(PARAMETERS, LAYOUT, STRIPING, PAGES)
+    bad = ftl.allocate(Stream.HOST)
+    ftl.fail(bad)
+    places = [ftl.allocate(Stream.HOST) for _ in range(30)]
+    assert PARAMETERS.block(bad)[0] not in {PARAMETERS.block(place)[0] for place in places}
+
+
+def test_the_rest_of_a_block_that_was_loaded_in_part_is_reclaimed():
+    bench = FtlBench()
+    bench.load(0, 17)
+    free = bench.ftl.blocks.free(0)
+    assert bench.ftl.blocks.victim(0) is not None
+    bench.collect_block()
+    bench.collect_block()
+    assert bench.ftl.blocks.free(0) > free - 2
+    bench.check()
+
+
+def test_of_a_copy_and_its_original_the_latter_counts_after_a_loss_of_power():
+    """The blocks that were used up for copies are then free again."""
+    for direction in (1, -1):  # whichever the scan meets first
+        bench = FtlBench()
+        fill(bench)
+        olds = {page: bench.cache(page) for page in range(0, PAGES, 7)[::direction]}
+        for old in olds.values():
+            page, sequence, copies, data = bench.flash.read(old)
+            new = bench.ftl.allocate(Stream.COLLECTOR, 0)
+            bench.flash.program(new, (page, sequence, copies + 1, data))
+            if bench.ftl.blocks.free(0) == 0:
+                break
+        bench.reboot()
+        assert {page: bench.cache(page) for page in olds} == olds
+
+
 def test_the_block_with_the_fewest_valid_pages_is_reclaimed():
     bench = FtlBench()
     fill(bench)

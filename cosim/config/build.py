@@ -7,6 +7,7 @@ from typing import Any
 from cosim.bit_errors import CellState
 from cosim.config.explain import naming
 from cosim.config.flash_build import bus_phases, bus_rate, check_flash, nand_part, period_ps
+from cosim.config.ftl_build import ftl_parameters, host_pages
 from cosim.config.model import Platforms, System
 from cosim.config.platform import (
     CardLink,
@@ -215,7 +216,7 @@ def firmware_parameters(ssd: SsdPlatform, system: System, edge_bytes: int) -> Fi
         layout=layout,
         striping=places,
         nvme=NvmeParameters(
-            namespace_blocks=places.pages * layout.lbas,
+            namespace_blocks=host_pages(ssd, places) * layout.lbas,
             transfer_limit_bytes=ssd.nvme.transfer_limit.value,
             command_slots=ssd.nvme.command_slots.value,
             queue_entries=ssd.nvme.queue_entries.value,
@@ -235,6 +236,7 @@ def firmware_parameters(ssd: SsdPlatform, system: System, edge_bytes: int) -> Fi
         sampling_whole_page=system.whole_page,
         block_read_whole_page=system.whole_page,
         read_retries=firmware.read_retries.value,
+        ftl=ftl_parameters(ssd, layout, places),
     )
 
 
@@ -302,6 +304,8 @@ def _check_ssd(ssd: SsdPlatform, systems: tuple[System, ...], source: YamlSource
         _check_binding(ssd)
     with naming("ssd", source, "firmware"):
         _check_retries(ssd)
+    with naming("ssd", source, "firmware.ftl"):
+        ftl_parameters(ssd, page_layout(ssd), striping(ssd))
     with naming("ssd", source, "firmware"):
         for system in systems:
             # The page buffer's share is of a graph that is not known here; any one will do.

@@ -17,7 +17,7 @@ from cosim.config.constant import (
     constants,
 )
 from cosim.config.part import Part
-from cosim.config.quantities import Bandwidth, Cycles, Frequency, Ratio, Size, Time
+from cosim.config.quantities import Bandwidth, Cycles, Frequency, Ratio, Share, Size, Time
 
 __all__ = [
     "FREE_MARKS",
@@ -189,6 +189,22 @@ class Binding(Part):
     block_io: Constant[Text]
 
 
+class Ftl(Part):
+    """Flash translation layer of an SSD that can be written."""
+
+    allocation: Constant[Text]
+    """``channel``, ``way``, ``lun`` and ``plane``, the one that changes fastest from one written
+    page to the next first."""
+    spare: Constant[Share]
+    """Of the flash array, that is not the host's: for the map and for blocks that are free."""
+    map_cache: Constant[Size]
+    """Pages of the map in DRAM."""
+    gc_free_blocks: Constant[Annotated[int, Field(ge=2)]]
+    """Blocks are reclaimed while no more than these are free."""
+    gc_scope: Constant[Literal["global", "channel"]]
+    """Of what they are: each channel has a collector of its own, or there is one."""
+
+
 class Firmware(Part):
     """Embedded cores, and what the firmware keeps."""
 
@@ -209,6 +225,8 @@ class Firmware(Part):
     """Read levels beside 0 at which a page that cannot be corrected is read again."""
     list_pages: Constant[Positive]
     """Further segment list pages that one command may chain."""
+    ftl: Ftl | None = None
+    """None where the SSD only reads: pages lie where the striping puts them."""
 
 
 class Nvme(Part):

@@ -105,7 +105,14 @@ class Machine:
         await engine.start(BOOT_PS)
         lockstep = LockStep(kernel, engine)
         errors = BitErrors(cell_state(ssd), part.raw_page_bytes)
-        medium = FlashMedium(part, layout, bch_code(ssd), places, errors=errors)
+        medium = FlashMedium(
+            part,
+            layout,
+            bch_code(ssd),
+            places,
+            errors=errors,
+            is_formatted=ssd.firmware.ftl is not None,
+        )
         flash = ChannelPort(
             lockstep,
             engine,
@@ -141,9 +148,11 @@ class Machine:
             ssd, number=QUEUE, submission=driver.sq_address, completion=driver.cq_address
         )
         parameters = firmware_parameters(ssd, system, inputs.edge_bytes)
-        device = Device(kernel, port, flash, parameters, queues=[registers])
+        code = bch_code(ssd)
+        device = Device(kernel, port, flash, parameters, queues=[registers], code=code)
         pages = medium.load_extent(0, IdArray(inputs.graph.indices, inputs.id_bytes))
-        device.load_extent(0, pages)
+        for first, content in device.load_extent(0, pages):
+            medium.load_extent(first, content)
         placement = Placement(lba_bytes=layout.lba_bytes, id_bytes=inputs.id_bytes)
         host = _host(system, platforms, kernel, driver, card, inputs, placement)
         return cls(

@@ -34,7 +34,7 @@ class BlockState(Enum):
 class _Entry:
     state: BlockState
     written: int = 0
-    """Pages from the first on that may hold something."""
+    """Pages of an open block that were handed out."""
     valid: int = 0
     """Bit mask of the pages that the map leads to."""
     erases: int = 0
@@ -72,6 +72,8 @@ class BlockTable:
         self._cursor = 0
         self._free = [0] * (striping.channels if parameters.gc_scope == "channel" else 1)
         self._is_started = False
+        self._bad: dict[Block, bool] = {}
+        """Retired blocks, and whether their pages are to be copied elsewhere."""
 
     # What is there from the start
 
@@ -133,16 +135,14 @@ class BlockTable:
             entry = _Entry(BlockState.SEALED)
             for page, place in enumerate(self._parameters.pages(block)):
                 entry.valid |= self._is_loaded(place) << page
-            entry.written = entry.valid.bit_length()
             self._entries[block] = entry
         return entry
 
     # What a rebuild finds
 
-    def adopt(self, block: Block, written: int, valid: int, *, is_bad: bool = False) -> None:
-        """A block that is not free, as found after a loss of power; before :meth:`start`."""
-        state = BlockState.BAD if is_bad else BlockState.SEALED
-        self._entries[block] = _Entry(state, written, valid)
+    def adopt(self, block: Block, valid: int) -> None:
+        """A block that is not free, as found after a loss of power; before :meth:`start_found`."""
+        self._entries[block] = _Entry(BlockState.SEALED, valid=valid)
 
     def start_found(self) -> None:
         """As :meth:`start`, after a rebuild: all that was not adopted is free."""
@@ -252,6 +252,20 @@ class BlockTable:
         """A program or an erase of the block has failed."""
         self._seal(block)
         self._entries[block].state = BlockState.BAD
+        self._bad.setdefault(block, True)
+
+    def give_up(self, block: Block) -> None:
+        """A page of the block cannot be copied: it stays as it is, and so does what is in it."""
+        self.retire(block)
+        self._bad[block] = False
+
+    def has_bad(self, scope: int) -> bool:
+        """Whether a retired block has pages that are to be copied elsewhere."""
+        return any(
+            waits and self._entries[block].valid
+            for block, waits in self._bad.items()
+            if self._parameters.scope(block.channel) == scope
+        )
 
     # Reclaiming
 
@@ -275,7 +289,7 @@ class BlockTable:
             if entry.state in ready
             and not entry.programs
             and self._parameters.scope(block.channel) == scope
-            and (entry.state is BlockState.SEALED or entry.valid)
+            and (entry.state is BlockState.SEALED or (entry.valid and self._bad[block]))
         ]
 
     def victim(self, scope: int) -> Block | None:
@@ -343,7 +357,7 @@ class BlockTable:
     @property
     def bad(self) -> list[Block]:
         """Blocks that were retired."""
-        return [b for b, entry in self._entries.items() if entry.state is BlockState.BAD]
+        return list(self._bad)
 
     def __len__(self) -> int:
         """Blocks that something is kept of."""

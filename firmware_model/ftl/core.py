@@ -25,6 +25,8 @@ class FtlCounters:
     """Of these, pages that the host wrote anew meanwhile."""
     map_hits: int = 0
     map_misses: int = 0
+    """Look-ups that waited for a map page."""
+    map_pages_read: int = 0
     collected_blocks: int = 0
     block_erases: int = 0
     bad_blocks: int = 0

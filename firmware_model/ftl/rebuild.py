@@ -33,7 +33,8 @@ class Rebuild:
     def __init__(self, ftl: Ftl) -> None:
         self._ftl = ftl
         self._newest: dict[int, tuple[tuple[int, int], PhysicalPage]] = {}
-        self._written: dict[Block, int] = {}
+        self._written: list[Block] = []
+        """Blocks that are not erased."""
         self._last = 0
 
     def add(self, block: Block, pages: Sequence[Metadata]) -> None:
@@ -41,7 +42,7 @@ class Rebuild:
         written = [number for number, found in enumerate(pages) if found != ERASED]
         if not written:
             return
-        self._written[block] = written[-1] + 1
+        self._written.append(block)
         for number in written:
             page, sequence, copies = pages[number]
             if not 0 <= page < self._ftl.map.all_pages:
@@ -84,7 +85,7 @@ class Rebuild:
             if not ftl.map.is_map_page(page) or page - ftl.map.pages in directory:
                 block, at = ftl.parameters.block(place)
                 masks[block] |= 1 << at
-        for block, written in self._written.items():
-            ftl.blocks.adopt(block, written, masks[block])
+        for block in self._written:
+            ftl.blocks.adopt(block, masks[block])
         ftl.blocks.start_found()
         ftl.sequence = self._last + 1

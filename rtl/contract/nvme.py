@@ -53,6 +53,7 @@ class Status(enum.IntEnum, shape=11):
     INVALID_SGL_SEGMENT = 0x00D
     PRP_OFFSET_INVALID = 0x013
     LBA_OUT_OF_RANGE = 0x080
+    CAPACITY_EXCEEDED = 0x081
     # Of admin commands (type 1).
     COMPLETION_QUEUE_INVALID = 0x100
     INVALID_QUEUE_IDENTIFIER = 0x101

@@ -1,0 +1,114 @@
+"""Garbage collection: copies what is valid out of a block, then erases it."""
+
+from collections.abc import Generator
+from typing import Any
+
+from firmware_model.core import Cores
+from firmware_model.flash_scheduler import FlashScheduler
+from firmware_model.ftl.blocks import BlockState
+from firmware_model.ftl.core import Ftl
+from firmware_model.ftl.geometry import Block
+from firmware_model.ftl.images import PageImages
+from firmware_model.ftl.map_reader import MapReader
+from firmware_model.ftl.store import PageStore
+from firmware_model.outcome import CommandError
+from firmware_model.parameters import Task
+from rtl.contract.channel import ChannelOperation, ChannelStatus
+from rtl.contract.kernel import Cause, FlashResult
+from rtl.contract.nvme import Status
+from rtl.contract.striping import PhysicalPage
+
+__all__ = ["Collector"]
+
+
+class Collector:
+    """Reclaims blocks of one scope while few of them are free, one block and page at a time.
+
+    Its work is nobody's request (number 0). It needs neither frames of the page buffer nor pages of
+    the map: what a page is says its metadata codeword, and where it goes is noted in the map's log
+    if need be.
+    """
+
+    def __init__(
+        self,
+        env: Any,
+        cores: Cores,
+        scheduler: FlashScheduler,
+        ftl: Ftl,
+        images: PageImages,
+        store: PageStore,
+        places: MapReader,
+        scope: int,
+    ) -> None:
+        self._cores = cores
+        self._scheduler = scheduler
+        self._ftl = ftl
+        self._images = images
+        self._store = store
+        self._places = places
+        self._scope = scope
+        env.process(self._run())
+
+    def _run(self) -> Generator[Any, Any, None]:
+        while True:
+            cause: Cause = yield self._store.next_call(self._scope)
+            while self._is_needed():
+                try:
+                    cause, has_gained = yield from self._reclaim(cause)
+                except CommandError as error:
+                    cause, has_gained = error.cause, False
+                if not has_gained:
+                    break
+            self._store.nothing_to_gain(self._scope, cause)
+
+    def _is_needed(self) -> bool:
+        return self._ftl.needs_collection(self._scope) or self._ftl.blocks.has_bad(self._scope)
+
+    def _reclaim(self, cause: Cause) -> Generator[Any, Any, tuple[Cause, bool]]:
+        blocks = self._ftl.blocks
+        cause = yield from self._cores.run_by_state(
+            Task.TRANSLATE,
+            "gc_pick",
+            cause,
+            lambda: {"candidate": len(blocks.candidates(self._scope))},
+        )
+        victim = blocks.victim(self._scope)
+        if victim is None:
+            return cause, False
+        for place in blocks.valid_pages(victim):
+            cause = yield from self._move(place, cause)
+        if blocks.state(victim) is not BlockState.BAD:
+            cause = yield from self._erase(victim, cause)
+        self._ftl.counters.collected_blocks += 1
+        self._store.freed(cause)
+        return cause, True
+
+    def _move(self, place: PhysicalPage, cause: Cause) -> Generator[Any, Any, Cause]:
+        ftl, layout = self._ftl, self._ftl.layout
+        if not ftl.blocks.is_valid(place):
+            return cause
+        result: FlashResult
+        length = layout.data_bytes + layout.metadata_bytes
+        result, cause = yield from self._scheduler.read_as_it_is(place, 0, length, cause, request=0)
+        cause = yield from self._cores.run(Task.TRANSLATE, "gc_move", cause)
+        if not ftl.blocks.is_valid(place):
+            return cause
+        found = self._images.metadata(result.data[layout.metadata_column :])
+        if result.status != ChannelStatus.OK or found is None:
+            ftl.blocks.give_up(ftl.parameters.block(place)[0])
+            raise CommandError(Status.UNRECOVERED_READ_ERROR, cause)
+        page, sequence, copies = found
+        image = self._images.encode(self._images.data(result.data), page, sequence, copies + 1)
+        new, cause = yield from self._store.program(image, cause, request=0, scope=self._scope)
+        cause = yield from self._cores.run(Task.FLASH_COMPLETION, "write_commit", cause)
+        ftl.commit_move(page, place, new)
+        return cause
+
+    def _erase(self, victim: Block, cause: Cause) -> Generator[Any, Any, Cause]:
+        cause = yield from self._places.until_unread(victim, cause)
+        cause = yield from self._cores.run(Task.TRANSLATE, "gc_erase", cause)
+        place = self._ftl.parameters.page(victim, 0)
+        done: FlashResult
+        done, cause = yield self._scheduler.put(ChannelOperation.ERASE, place, cause, request=0)
+        self._ftl.erased(victim, is_done=done.status == ChannelStatus.OK)
+        return cause

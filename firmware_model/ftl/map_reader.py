@@ -1,0 +1,180 @@
+"""Looks pages up in the map, and reads and writes back map pages for that."""
+
+from collections.abc import Generator
+from typing import Any
+
+from firmware_model.core import Cores
+from firmware_model.flash_scheduler import FlashScheduler
+from firmware_model.ftl.core import Ftl
+from firmware_model.ftl.geometry import Block
+from firmware_model.ftl.page_map import MapMiss
+from firmware_model.ftl.store import PageStore
+from firmware_model.outcome import CommandError
+from firmware_model.parameters import Task
+from firmware_model.translation import UnmappedPage
+from rtl.contract.kernel import Cause
+from rtl.contract.nvme import Status
+from rtl.contract.striping import PhysicalPage
+
+__all__ = ["MapReader"]
+
+
+class MapReader:
+    """The cache of map pages in the SSD's DRAM, as processes.
+
+    Each look-up is a step ``map_find``. A miss reads the map page from flash; if the cache is full
+    the page that was used longest ago leaves, and is written first if it has changed. Those who
+    miss the same map page wait for one read.
+
+    A page that is read is held meanwhile: its block is not erased.
+    """
+
+    def __init__(
+        self,
+        env: Any,
+        cores: Cores,
+        scheduler: FlashScheduler,
+        ftl: Ftl,
+        store: PageStore,
+    ) -> None:
+        self._env = env
+        self._cores = cores
+        self._scheduler = scheduler
+        self._ftl = ftl
+        self._store = store
+        self._used = 0
+        """Places of the cache that are taken, by pages that are there or come."""
+        self._news = env.event()
+        self._coming: dict[int, Any] = {}
+        self._leaving: set[int] = set()
+        self._unread: dict[Block, Any] = {}
+
+    def find(
+        self, page: int, cause: Cause, *, request: int
+    ) -> Generator[Any, Any, tuple[PhysicalPage | None, Cause]]:
+        """Place of a host page at this moment, None if it was never written.
+
+        Raises
+        ------
+        CommandError
+            UNRECOVERED_READ_ERROR where its map page cannot be read, CAPACITY_EXCEEDED where the
+            one that must leave for it cannot be written.
+        """
+        cause = yield from self._cores.run(Task.TRANSLATE, "map_find", cause, request=request)
+        has_missed = False
+        while True:
+            try:
+                place = self._ftl.find(page)
+            except MapMiss as miss:
+                has_missed = True
+                cause = yield from self._load(miss.index, cause, request)
+            else:
+                self._ftl.counters.map_misses += has_missed
+                self._ftl.counters.map_hits += not has_missed
+                return place, cause
+
+    def hold(
+        self, page: int, cause: Cause, *, request: int
+    ) -> Generator[Any, Any, tuple[PhysicalPage, Cause]]:
+        """Find a page and hold its block until :meth:`release`.
+
+        Raises
+        ------
+        UnmappedPage
+            If it was never written.
+        CommandError
+            As from :meth:`find`.
+        """
+        place, cause = yield from self.find(page, cause, request=request)
+        if place is None:
+            raise UnmappedPage(f"Logical page {page} must be written before it is read")
+        self._ftl.blocks.read(place, 1)
+        return place, cause
+
+    def release(self, place: PhysicalPage, cause: Cause) -> None:
+        """A read of the page at ``place`` has ended by ``cause``, now."""
+        self._ftl.blocks.read(place, -1)
+        block, _ = self._ftl.parameters.block(place)
+        if block in self._unread and not self._ftl.blocks.is_read(block):
+            self._unread.pop(block).succeed(cause)
+
+    def until_unread(self, block: Block, cause: Cause) -> Generator[Any, Any, Cause]:
+        """Wait until nobody holds a page of a block."""
+        if self._ftl.blocks.is_read(block):
+            self._unread[block] = self._env.event()
+            last: Cause = yield self._unread[block]
+            return last
+        return cause
+
+    def _load(self, index: int, cause: Cause, request: int) -> Generator[Any, Any, Cause]:
+        """Have a map page in the cache; who asks for it at once finds it there."""
+        if index in self._coming:
+            status, cause = yield self._coming[index]
+        else:
+            self._coming[index] = self._env.event()
+            status = Status.SUCCESS
+            try:
+                cause = yield from self._make_room(cause, request)
+                cause = yield from self._read(index, cause, request)
+            except CommandError as error:
+                status, cause = error.status, error.cause
+            self._coming.pop(index).succeed((status, cause))
+            self._tell(cause)
+        if status != Status.SUCCESS:
+            raise CommandError(status, cause)
+        return cause
+
+    def _read(self, index: int, cause: Cause, request: int) -> Generator[Any, Any, Cause]:
+        """Bring a map page into the room that was made for it."""
+        ftl = self._ftl
+        place, raw = ftl.find(ftl.map.pages + index), None
+        if place is not None:
+            ftl.blocks.read(place, 1)
+            ftl.counters.map_pages_read += 1
+            pairs = ftl.layout.codewords // 2
+            raw, cause = yield from self._scheduler.read(place, 0, pairs, cause, request=request)
+            self.release(place, cause)
+            if raw is None:
+                self._used -= 1
+                raise CommandError(Status.UNRECOVERED_READ_ERROR, cause)
+        cause = yield from self._cores.run(Task.TRANSLATE, "map_load", cause, request=request)
+        ftl.map.install(index, None if raw is None else ftl.layout.strip(raw))
+        return cause
+
+    def _make_room(self, cause: Cause, request: int) -> Generator[Any, Any, Cause]:
+        """Take a place in the cache, that of the page used longest ago if there is no other."""
+        while self._used == self._ftl.map.capacity:
+            index = self._ftl.map.oldest(self._leaving)
+            if index is None:  # all places are of pages that come or leave
+                cause = yield self._news
+                continue
+            raw = None
+            if index in self._ftl.map.dirty:
+                raw, cause = yield from self._write_back(index, cause, request)
+            self._ftl.map.drop(index, raw)
+            self._used -= 1
+        self._used += 1
+        return cause
+
+    def _write_back(
+        self, index: int, cause: Cause, request: int
+    ) -> Generator[Any, Any, tuple[bytes, Cause]]:
+        """Bring a map page to flash; what changes in it meanwhile stays in the cache."""
+        self._leaving.add(index)
+        raw = self._ftl.map.snapshot(index)
+        try:
+            cause = yield from self._store.write(
+                self._ftl.map.pages + index, raw, cause, request=request
+            )
+        except CommandError as error:
+            self._ftl.map.dirty.add(index)
+            self._tell(error.cause)
+            raise
+        finally:
+            self._leaving.discard(index)
+        return raw, cause
+
+    def _tell(self, cause: Cause) -> None:
+        """Those who wait for a place in the cache look again, after those who wait for a page."""
+        news, self._news = self._news, self._env.event()
+        news.succeed(cause)

@@ -1,0 +1,344 @@
+"""Ordinary writes through the firmware: flash, coherence with reads, collection, failures."""
+
+from copy import deepcopy
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from rtl.contract.nvme import Opcode, Status
+from rtl.contract.page import parse_metadata
+from tests.write_bench import FTL, LAYOUT, SMALL, Pattern, WriteBench, parameters_of
+
+ONE_MAP_PAGE = replace(FTL, map_cache_pages=1)
+
+
+def content(seed, length):
+    return np.random.default_rng(seed).bytes(length)
+
+
+@pytest.fixture
+def bench():
+    return WriteBench(parameters_of(pages=80), loaded=40)
+
+
+def test_what_was_written_is_read(bench):
+    data = content(1, 4 * 512)
+    assert bench.write(10, data) == Status.SUCCESS
+    assert bench.read(10, 4) == data
+    assert bench.read(8, 2) == Pattern(1 << 20).read(8 * 512, 1024)
+    assert bench.counts["ftl_host_pages"] == 2
+
+
+def test_a_write_is_on_flash_when_it_completes(bench):
+    """Whole pages with parity, and metadata that names the page and the order of writes."""
+    for number in (1, 2):
+        assert bench.write(20, content(number, 1024)) == Status.SUCCESS
+    place = bench.ftl.find(10)
+    raw = bench.medium.stored(*place)
+    assert bench.layout.strip(raw[: bench.layout.data_bytes]) == content(2, 1024)
+    column = bench.layout.metadata_column
+    page, sequence, copies = parse_metadata(raw[column : column + 256])
+    # Forty pages and one of the map were loaded.
+    assert (page, sequence, copies) == (10, 43, 0)
+    assert [change[0] for change in bench.flash.changes] == ["flash.program"] * 2
+    assert bench.flash.under_way == {}
+
+
+def test_a_page_written_in_part_keeps_the_rest(bench):
+    assert bench.write(21, content(3, 512)) == Status.SUCCESS
+    assert bench.read(20, 2) == Pattern(1 << 20).read(20 * 512, 512) + content(3, 512)
+    assert bench.counts["ftl_programs"] == 1
+
+
+def test_the_rest_of_a_page_never_written_is_zeros(bench):
+    assert bench.write(101, content(4, 512)) == Status.SUCCESS
+    assert bench.read(100, 2) == bytes(512) + content(4, 512)
+
+
+def test_a_buffered_page_is_not_read_from_its_old_place(bench):
+    bench.read(20, 2)
+    assert bench.write(20, content(5, 1024)) == Status.SUCCESS
+    reads = bench.device.counters.flash_reads
+    assert bench.read(20, 2) == content(5, 1024)
+    assert bench.device.counters.flash_reads == reads
+
+
+def test_an_evicted_page_is_read_from_its_new_place(bench):
+    assert bench.write(20, content(6, 1024)) == Status.SUCCESS
+    for page in range(20, 36):
+        bench.read(2 * page, 2)
+    assert bench.device.page_buffer.frame(10) is None
+    assert bench.read(20, 2) == content(6, 1024)
+
+
+def test_reads_and_writes_of_a_page_at_once_are_whole(bench):
+    """A read gets one version or the other of each block; at last the newest is there."""
+    written = [content(number, 1024) for number in range(8)]
+    versions = {Pattern(1 << 20).read(20 * 512, 1024), *written}
+    addresses = []
+    for data in written:
+        addresses.append(bench.put(Opcode.READ, 20, 2)[1])
+        bench.put(Opcode.WRITE, 20, data)
+    entries = bench.host.wait(16)
+    assert {int(entry.status.status) for entry in entries} == {0}
+    assert {bench.memory.load(address, 1024) for address in addresses} <= versions
+    last = bench.read(20, 2)
+    assert last in written
+    assert bench.medium.stored(*bench.ftl.find(10)).startswith(last[:256])
+    assert bench.counts["ftl_host_pages"] == 8
+
+
+def test_writes_of_different_blocks_of_a_page_at_once_both_stay(bench):
+    bench.put(Opcode.WRITE, 20, content(1, 512))
+    bench.put(Opcode.WRITE, 21, content(2, 512))
+    bench.host.wait(2)
+    assert bench.read(20, 2) == content(1, 512) + content(2, 512)
+    bench.cut_power()
+    assert bench.read(20, 2) == content(1, 512) + content(2, 512)
+
+
+def play(bench, model, *, writes, seed=0, depth=8, longest=6):
+    """Random writes, ``depth`` at a time, checked by reads; every one must succeed."""
+    generator = np.random.default_rng(seed)
+    blocks = bench.parameters.nvme.namespace_blocks
+    size = bench.layout.lba_bytes
+    for _ in range(writes // depth):
+        busy = set()
+        for _ in range(depth):
+            first = int(generator.integers(blocks))
+            count = int(generator.integers(1, longest + 1))
+            span = {*range(first, min(first + count, blocks))} - busy
+            if not span or max(span) - min(span) + 1 != len(span):
+                continue
+            busy |= span
+            data = generator.bytes(size * len(span))
+            bench.put(Opcode.WRITE, min(span), data)
+            for number, block in enumerate(sorted(span)):
+                model[block] = data[number * size : (number + 1) * size]
+        while len(bench.host.completions) < bench.host._cid:
+            (entry,) = bench.host.wait(1)
+            assert entry.status.status == Status.SUCCESS
+
+
+def verify(bench, model):
+    for block, data in model.items():
+        assert bench.read(block) == data, block
+
+
+def loaded_model(bench, pages):
+    size = bench.layout.lba_bytes
+    image = Pattern(pages * bench.layout.page_bytes)
+    return {block: image.read(block * size, size) for block in range(pages * bench.layout.lbas)}
+
+
+@pytest.mark.parametrize("scope", ["global", "channel"])
+def test_random_writes_with_collection(scope):
+    ftl = replace(FTL, gc_scope=scope, gc_free_blocks=3)
+    bench = WriteBench(parameters_of(pages=76, ftl=ftl), loaded=40)
+    model = loaded_model(bench, 40)
+    play(bench, model, writes=300)
+    counts = bench.counts
+    assert counts["ftl_collected_blocks"] > 20 < counts["ftl_moved_pages"]
+    assert counts["ftl_space_waits"] > 0
+    verify(bench, model)
+    # The map and what is valid agree.
+    valid = sum(
+        bench.ftl.blocks.is_valid(bench.parameters.striping.physical(number))
+        for number in range(bench.parameters.striping.pages)
+    )
+    assert valid == len({block // 2 for block in model}) + 1
+    bench.cut_power()
+    verify(bench, model)
+
+
+def test_map_pages_are_read_and_written_back():
+    """Six pages of the map, of which one is cached."""
+    ftl = replace(FTL, map_cache_pages=1, pages_per_block=8)
+    bench = WriteBench(parameters_of(pages=1500, blocks=120, ftl=ftl), loaded=1400)
+    model = loaded_model(bench, 1400)
+    model = {block: model[block] for block in range(0, 2800, 331)}
+    verify(bench, model)
+    assert bench.counts["ftl_map_misses"] == 6
+    play(bench, model, writes=64)
+    counts = bench.counts
+    assert counts["ftl_map_pages_written"] > 20
+    assert counts["ftl_map_misses"] > 40
+    verify(bench, model)
+    bench.cut_power()
+    verify(bench, model)
+
+
+def test_what_a_cache_that_holds_the_map_saves():
+    found = {}
+    for capacity in (1, 6):
+        ftl = replace(FTL, map_cache_pages=capacity, pages_per_block=8)
+        bench = WriteBench(parameters_of(pages=1500, blocks=120, ftl=ftl), loaded=1400)
+        play(bench, {}, writes=64)
+        found[capacity] = bench.counts, int(bench.kernel.env.now)
+    (one, slow), (six, fast) = found[1], found[6]
+    assert six["ftl_map_pages_read"] == 6 < one["ftl_map_pages_read"]
+    assert six["ftl_map_misses"] < one["ftl_map_misses"]
+    assert six["ftl_map_pages_written"] == 0 < one["ftl_map_pages_written"]
+    assert fast < slow
+
+
+def test_a_failed_program_goes_elsewhere_and_its_block_is_left():
+    bench = WriteBench(parameters_of(pages=80))
+    model = {}
+    bench.medium.fail_programs(0, 0, 0, 2)
+    play(bench, model, writes=200, depth=4)
+    counts = bench.counts
+    assert (counts["ftl_failed_programs"], counts["ftl_bad_blocks"]) == (1, 1)
+    assert bench.ftl.blocks.bad == [FTL.block(bench.parameters.striping.physical(0))[0]]
+    assert not bench.ftl.blocks.valid(bench.ftl.blocks.bad[0])
+    verify(bench, model)
+
+
+def test_a_failed_erase_retires_the_block():
+    bench = WriteBench(parameters_of(pages=80))
+    model = {}
+    bench.medium.fail_erases(0, 0, 0, 0)
+    play(bench, model, writes=300, depth=4)
+    assert bench.counts["ftl_bad_blocks"] == 1
+    assert bench.counts["ftl_block_erases"] > 20
+    verify(bench, model)
+
+
+def test_a_device_without_a_good_block_says_so_and_reads_on():
+    bench = WriteBench(parameters_of(pages=80), loaded=10)
+    for row in range(64):
+        for channel in range(2):
+            if row % 4 == 0:
+                bench.medium.fail_programs(channel, 0, 0, row)
+    found = bench.write(0, content(1, 1024))
+    assert found == Status.CAPACITY_EXCEEDED
+    assert bench.read(0, 2) == Pattern(1 << 20).read(0, 1024)
+    assert bench.write(4, content(1, 1024)) == Status.CAPACITY_EXCEEDED
+
+
+def test_pages_of_several_blocks_and_whole_pages():
+    bench = WriteBench(parameters_of(pages=40, layout=LAYOUT))
+    data = content(1, 20 * 4096)
+    assert bench.write(3, data) == Status.SUCCESS
+    assert bench.read(3, 20) == data
+    assert bench.read(2, 1) == bytes(4096)
+    assert bench.counts["ftl_host_pages"] == 11
+
+
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        ({"cdw10": 160}, Status.LBA_OUT_OF_RANGE),
+        ({"cdw10": 159, "cdw12": 1}, Status.LBA_OUT_OF_RANGE),
+        ({"prp1": 0x1002}, Status.PRP_OFFSET_INVALID),
+        ({"prp1": 0xDEAD_0000}, Status.DATA_TRANSFER_ERROR),
+        ({"nsid": 2}, Status.INVALID_NAMESPACE),
+    ],
+)
+def test_a_bad_write_changes_nothing(bench, fields, status):
+    address = bench.memory.allocate(512)
+    bench.host.put(**{"opcode": Opcode.WRITE, "prp1": address, **fields})
+    assert bench.host.wait(1)[0].status.status == status
+    assert bench.device._reader.jobs.free == bench.parameters.page_jobs
+    assert bench.flash.changes == []
+    assert bench.read(0, 2) == Pattern(1 << 20).read(0, 1024)
+
+
+def test_a_page_whose_rest_cannot_be_read_is_not_written(bench):
+    bench.flash.uncorrectable[tuple(bench.parameters.striping.physical(10))] = 1
+    assert bench.write(20, content(1, 512)) == Status.UNRECOVERED_READ_ERROR
+    assert bench.write(20, content(1, 1024)) == Status.SUCCESS
+    assert bench.read(20, 2) == content(1, 1024)
+    frames = bench.device.page_buffer._frames.values()
+    assert not any(frame.pins or frame.fills for frame in frames)
+    assert bench.device._reader.jobs.free == bench.parameters.page_jobs
+
+
+def test_allocation_order_changes_when_writes_end():
+    times = set()
+    for order in (("channel", "lun", "way", "plane"), ("plane", "lun", "way", "channel")):
+        ftl = replace(FTL, order=order, planes=2)
+        bench = WriteBench(parameters_of(pages=80, luns=2, ftl=ftl, layout=SMALL))
+        bench.write(0, content(1, 3 * 1024))
+        times.add(int(bench.kernel.env.now))
+    assert len(times) == 2
+
+
+def power_steps(bench, since):
+    """Times at which to cut: around each program and erase, and between."""
+    times = set()
+    for stage, start, _ in bench.flash.changes:
+        end = start + bench.flash.change_ps[stage]
+        times |= {start, start + 1, (start + end) // 2, end - 1, end, end + 1, end + 3_000_000}
+    return sorted(at for at in times if at > since)
+
+
+@cache
+def worn():
+    """Flash on which a device must collect at once, and what the device holds."""
+    bench = WriteBench(parameters_of(pages=48, blocks=10, ftl=ONE_MAP_PAGE), loaded=24)
+    model = loaded_model(bench, 24)
+    play(bench, model, writes=160, seed=7, depth=4, longest=3)
+    return bench, model
+
+
+def write_on_worn_flash():
+    """A device on a copy of that flash, to which six writes of two pages have been given."""
+    before, _ = worn()
+    bench = WriteBench(before.parameters)
+    bench.medium = deepcopy(before.medium)
+    bench.cut_power()
+    start = int(bench.kernel.env.now)
+    under_way = {}
+    for number, page in enumerate((3, 40, 31, 20, 3, 4)):
+        data = content(100 + number, 2048)
+        cid, _ = bench.put(Opcode.WRITE, 2 * page, data)
+        under_way[cid] = {2 * page + at: data[512 * at : 512 * at + 512] for at in range(4)}
+    return bench, start, under_way
+
+
+def may_hold(under_way, done):
+    """By block what it may hold: of writes under way at once any may have been the last."""
+    allowed = {block: {data} for block, data in worn()[1].items()}
+    for cid, blocks in under_way.items():
+        for block, data in blocks.items():
+            if cid in done:
+                allowed[block] = allowed.get(block, set()) - {worn()[1].get(block)} | {data}
+    for cid, blocks in under_way.items():
+        for block, data in blocks.items():
+            if cid not in done:
+                allowed.setdefault(block, {None}).add(data)
+    return allowed
+
+
+@pytest.mark.parametrize("stride", [40, pytest.param(1, marks=pytest.mark.slow)])
+def test_power_is_cut_at_every_step(stride):
+    """Acknowledged writes are there, whole; of others each page is as before or new."""
+    bench, start, under_way = write_on_worn_flash()
+    bench.host.wait(len(under_way))
+    assert {change[0] for change in bench.flash.changes} == {"flash.program", "flash.erase"}
+    assert bench.counts["ftl_moved_pages"] > 0
+    steps = power_steps(bench, start)
+    assert len(steps) > 50
+    acknowledged = set()
+    for at_ps in steps[::stride]:
+        bench, _, under_way = write_on_worn_flash()
+        bench.kernel.env.run(until=at_ps)
+        done = {int(entry.cid) for entry in bench.host.reap(acknowledge=False)}
+        acknowledged.add(len(done))
+        allowed = may_hold(under_way, done)
+        bench.cut_power()
+        for page in range(48):
+            if bench.place(page) is None:
+                assert None in allowed.get(2 * page, {None}), (at_ps, page)
+                continue
+            halves = bench.read(2 * page, 2)
+            for at in range(2):
+                found = halves[512 * at : 512 * at + 512]
+                expected = allowed.get(2 * page + at, {None})
+                # Beside a block that was written, one that was not reads as zeros.
+                assert found in {data or bytes(512) for data in expected}, (at_ps, page)
+        assert bench.write(0, content(1, 1024)) == Status.SUCCESS
+    assert acknowledged >= {0, 6} if stride == 1 else len(acknowledged) > 2
