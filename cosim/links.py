@@ -214,8 +214,7 @@ class DevicePort:
             raise ValueError(f"link must have LinkParameters, not {link.up.parameters!r}")
         self.doorbells = simpy.Store(kernel.env)
         """Doorbell writes that have arrived."""
-        self.interrupts = simpy.Store(kernel.env)
-        """The interrupt that has reached the host and is pending there: a vector has one bit."""
+        self._pending: dict[int, simpy.Store] = {}
         self.coalesced = 0
         """Interrupts that came while one was pending."""
         self._kernel = kernel
@@ -272,16 +271,23 @@ class DevicePort:
         cause = yield from self._card.write(offset, data, cause, request=request)
         return (yield from self._peer.fly(cause, request=request, kind="acknowledgement"))
 
-    def interrupt(self, cause: Cause, *, request: int = 0) -> None:
-        self._kernel.env.process(self._interrupt(cause, request))
+    def pending(self, vector: int) -> simpy.Store:
+        """The interrupt that has reached the host and is pending there: a vector has one bit."""
+        if vector not in self._pending:
+            self._pending[vector] = simpy.Store(self._kernel.env)
+        return self._pending[vector]
 
-    def _interrupt(self, cause: Cause, request: int) -> Generator[Any, Any, None]:
+    def interrupt(self, cause: Cause, *, request: int = 0, vector: int = 0) -> None:
+        self._kernel.env.process(self._interrupt(cause, request, vector))
+
+    def _interrupt(self, cause: Cause, request: int, vector: int) -> Generator[Any, Any, None]:
         up = self._link.up
         cause = yield from up.write(INTERRUPT_BYTES, cause, request=request, kind="interrupt")
-        if self.interrupts.items:
+        pending = self.pending(vector)
+        if pending.items:
             self.coalesced += 1
         else:
-            self.interrupts.put(cause)
+            pending.put(cause)
 
     def next_doorbell(self) -> Any:
         return self.doorbells.get()
@@ -320,8 +326,8 @@ class HostPort:
         cause = yield from down.write(DOORBELL_BYTES, cause, request=request, kind="doorbell")
         self._device.doorbells.put((offset, value, cause))
 
-    def next_interrupt(self) -> Any:
-        return self._device.interrupts.get()
+    def next_interrupt(self, vector: int = 0) -> Any:
+        return self._device.pending(vector).get()
 
 
 def _check_length(length: int) -> None:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from cosim.conservation import check_bytes
 from cosim.firmware_use import core_use, page_use, translation_use
 from cosim.spans import Span, SpanLog, critical_path, stage_totals
-from rtl.contract.kernel import Cause
+from rtl.contract.kernel import BACKGROUND_REQUEST, Cause
 
 __all__ = [
     "BatchResult",
@@ -239,7 +239,9 @@ def load_system(folder: Path) -> SystemResult:
 
 
 def _summarize_system(system: SystemResult) -> dict[str, Any]:
-    payload, overheads = moved_bytes(system.spans)
+    payload, overheads = moved_bytes(
+        span for span in system.spans if span.request != BACKGROUND_REQUEST
+    )
     translation = translation_use(system.counters)
     return {
         "batches": [_summarize_batch(system, batch) for batch in system.batches],
@@ -250,10 +252,30 @@ def _summarize_system(system: SystemResult) -> dict[str, Any]:
         "cores": core_use(system.spans),
         "pages": page_use(system.counters),
         **({"translation": translation} if translation else {}),
+        **_background(system),
         "counters": {
             name: count for name, count in system.counters.items() if name not in ENGINE_COUNTERS
         },
         "assumed_costs": dict(system.assumed_costs),
+    }
+
+
+def _background(system: SystemResult) -> dict[str, Any]:
+    """``background``: what the reads beside the mini-batches were; nothing where there are none."""
+    reads = system.counters.get("background.reads")
+    if reads is None:
+        return {}
+    payload, overheads = moved_bytes(
+        span for span in system.spans if span.request == BACKGROUND_REQUEST
+    )
+    latency_ps = system.counters["background.latency_ps"] // reads if reads else None
+    return {
+        "background": {
+            "reads": reads,
+            "mean_latency_ps": latency_ps,
+            "bytes": payload,
+            "overheads": overheads,
+        }
     }
 
 

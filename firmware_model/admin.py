@@ -104,9 +104,8 @@ class AdminCommands:
     def _create_completions(self, entry: Any) -> None:
         number, entries = self._named(entry)
         flags = unpack(CompletionQueueFlags, int(entry.cdw11).to_bytes(4, "little"))
-        self._controller.add_completions(
-            number, int(entry.prp1), entries, interrupts=bool(int(flags.interrupts))
-        )
+        vector = int(flags.vector) if int(flags.interrupts) else None
+        self._controller.add_completions(number, int(entry.prp1), entries, vector)
 
     def _identify(self, entry: Any, cause: Cause, request: int) -> Generator[Any, Any, Cause]:
         what = int(entry.cdw10) & 0xFF

@@ -69,7 +69,7 @@ class AdminState:
     Parameters
     ----------
     io_queues : int
-        I/O queues of each kind; identifiers are 1 to this.
+        I/O queues of each kind; identifiers are 1 to this, interrupt vectors 0 to this.
     most_entries : int
         Entries of an I/O queue (MQES + 1).
     """
@@ -119,7 +119,7 @@ class AdminState:
     def _create_completion(self, entry: Any) -> None:
         flags = unpack(CompletionQueueFlags, int(entry.cdw11).to_bytes(4, "little"))
         number = self._new(entry, int(flags.contiguous), self.completion_queues)
-        _require(int(flags.vector) == 0, Status.INVALID_INTERRUPT_VECTOR)
+        _require(int(flags.vector) <= self.io_queues, Status.INVALID_INTERRUPT_VECTOR)
         self.completion_queues.add(number)
 
     def _create_submission(self, entry: Any) -> None:

@@ -145,16 +145,18 @@ class NvmeController:
         if number in self.submissions or number in self.completions:
             raise ValueError(f"number of a queue must be a new one, not {number}")
         self.add_completions(
-            number, registers.completion_address, registers.completion_entries, interrupts=True
+            number,
+            registers.completion_address,
+            registers.completion_entries,
+            registers.vector,
         )
         self.add_submissions(
             number, registers.submission_address, registers.submission_entries, number
         )
 
-    def add_completions(self, number: int, address: int, entries: int, *, interrupts: bool) -> None:
-        """A completion queue with a new number."""
-        queue = CompletionQueue(self._env, number, address, entries, interrupts=interrupts)
-        self.completions[number] = queue
+    def add_completions(self, number: int, address: int, entries: int, vector: int | None) -> None:
+        """A completion queue with a new number; without interrupts if ``vector`` is None."""
+        self.completions[number] = CompletionQueue(self._env, number, address, entries, vector)
 
     def add_submissions(self, number: int, address: int, entries: int, completions: int) -> None:
         """A submission queue with a new number, served from now on."""
@@ -271,8 +273,8 @@ class NvmeController:
         active.done.succeed((status, cause))
         if slots is not None:
             slots.release(cause)
-        if queue.completions.interrupts:
-            self._port.interrupt(cause, request=request)
+        if queue.completions.vector is not None:
+            self._port.interrupt(cause, request=request, vector=queue.completions.vector)
 
     def _execute(
         self, queue: SubmissionQueue, entry: Any, cause: Cause, stop: Stop

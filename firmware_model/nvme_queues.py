@@ -25,15 +25,18 @@ COMPLETION_BYTES = byte_size(CompletionEntry)
 
 
 class CompletionQueue:
-    """Where completions of one or more submission queues go; ``interrupts``: they are announced."""
+    """Where completions of one or more submission queues go.
+
+    They are announced by interrupts with ``vector``, where that is not None.
+    """
 
     def __init__(
-        self, env: Any, number: int, address: int, entries: int, *, interrupts: bool = True
+        self, env: Any, number: int, address: int, entries: int, vector: int | None = 0
     ) -> None:
         self.number = number
         self.address = address
         self.entries = entries
-        self.interrupts = interrupts
+        self.vector = vector
         self.post = 0
         """Place of the next entry."""
         self.phase = 1

@@ -152,6 +152,8 @@ class NvmeDriver:
         Entries of each queue, 2 to 65,536.
     queue
         Queue identifier, from 1 (0 is the admin queue).
+    vector
+        Of its interrupts.
 
     Attributes
     ----------
@@ -177,6 +179,7 @@ class NvmeDriver:
         depth: int = 256,
         queue: int = 1,
         namespace: int = 1,
+        vector: int = 0,
     ) -> None:
         if not 2 <= depth <= 1 << 16:
             raise ValueError(f"depth must be 2 to 65536, not {depth!r}")
@@ -194,6 +197,7 @@ class NvmeDriver:
         self._kernel = kernel
         self._port = port
         self._namespace = namespace
+        self._vector = vector
         self._tags = Slots(kernel, depth - 1, "depth - 1")
         self._free_ids = deque(range(depth - 1))
         self._active: dict[int, tuple[Command, Any, int]] = {}
@@ -245,7 +249,7 @@ class NvmeDriver:
     def _serve_interrupts(self) -> Generator[Any, Any, None]:
         last: Cause | None = None
         while True:
-            arrived: Cause = yield self._port.next_interrupt()
+            arrived: Cause = yield self._port.next_interrupt(self._vector)
             # One that arrived while the handler was busy is taken when the handler is done.
             cause = arrived if last is None else latest((arrived, last))
             self.interrupts += 1

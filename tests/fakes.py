@@ -252,7 +252,8 @@ class FakeDevicePort:
         memory.store(at, data)
         return cause
 
-    def interrupt(self, cause, *, request=0):
+    def interrupt(self, cause, *, request=0, vector=0):
+        assert vector == 0
         assert cause.at_ps == self._kernel.env.now
         self._kernel.env.process(self._interrupt(cause, request))
 

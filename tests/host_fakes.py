@@ -71,7 +71,8 @@ class FakePort:
         self.rung.put((offset, value, cause))
         return cause
 
-    def next_interrupt(self):
+    def next_interrupt(self, vector=0):
+        assert vector == 0
         return self.interrupts.get()
 
 

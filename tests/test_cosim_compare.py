@@ -160,6 +160,27 @@ def test_a_fan_out_of_a_trace_file_is_refused(refusal, write, tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    ("size", "rule"),
+    [
+        ("1000 B", "must be whole logical blocks of 512 bytes, not 1000 bytes"),
+        ("0 B", "must be whole logical blocks of 512 bytes, not 0 bytes"),
+        (
+            "1 GiB",
+            "must be at most {most} bytes (what a command may transfer, and the lists have), not "
+            + str(1 << 30),
+        ),
+    ],
+)
+def test_background_reads_of_a_wrong_size_are_refused(refusal, write, size, rule):
+    load = {"reads_in_flight": 1, "read_size": size, "seed": 1}
+    loaded = load_config(write())
+    lists = load_inputs(loaded).edge_bytes // 512 * 512
+    most = min(lists, loaded.platforms.ssd.nvme.transfer_limit.value)
+    found = refusal(systems=systems(fpga={"background": load}))
+    assert found.endswith(f"systems[1].background.read_size {rule.format(most=most)}")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("key", "value"), [("ssd.flash.landing_slots", 300), ("fpga.window", "24 MiB")]

@@ -205,7 +205,7 @@ def test_the_page_explains_the_parts_that_occur(tmp_path, loaded):
 
 def test_the_page_says_what_the_gather_unit_did(tmp_path, loaded):
     run = example_run()
-    counts = {"busy": 2000, "words": 1500, "output_stalls": 0, "memory_stalls": 480, "gaps": 20}
+    counts = {"busy": 2000, "transfers": 1500, "output_stalls": 0, "memory_stalls": 480, "gaps": 20}
     counts |= {"ids": 1400, "beats": 1450, "id_reads": 1370, "merges": 30}
     counters = {f"gather.{name}": count for name, count in counts.items()}
     counted = replace(run.systems[1], counters=counters)

@@ -180,7 +180,7 @@ SUBMISSION = (
         ),
         (
             AdminOpcode.CREATE_COMPLETION_QUEUE,
-            {"cdw10": 2 | SIZE, "cdw11": 1 | 1 << 16},
+            {"cdw10": 2 | SIZE, "cdw11": 1 | 4 << 16},
             "INVALID_INTERRUPT_VECTOR",
         ),
         (

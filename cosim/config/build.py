@@ -241,7 +241,7 @@ def firmware_parameters(ssd: SsdPlatform, system: System, edge_bytes: int) -> Fi
 
 
 def queue_registers(
-    ssd: SsdPlatform, *, submission: int, completion: int, number: int = 1
+    ssd: SsdPlatform, *, submission: int, completion: int, number: int = 1, vector: int = 0
 ) -> QueueRegisters:
     """A queue pair at two addresses of host memory, as the device knows it."""
     entries = ssd.nvme.queue_entries.value
@@ -251,6 +251,7 @@ def queue_registers(
         submission_entries=entries,
         completion_address=completion,
         completion_entries=entries,
+        vector=vector,
     )
 
 

@@ -1,7 +1,7 @@
 """Reading a configuration: its file, the platforms it names, and its overrides of them."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import yaml
 from cosim.config.build import check_platforms, page_buffer_pages
 from cosim.config.flash_build import check_flash
 from cosim.config.flash_part import put_part
-from cosim.config.model import Config, PlatformNames, Platforms
+from cosim.config.model import Config, PlatformNames, Platforms, System
 from cosim.config.part import Part, nearest, validate
 from cosim.config.platform import PLATFORM_FOLDER, FpgaPlatform, HostPlatform, SsdPlatform
 from cosim.config.yaml_source import KeyPath, YamlSource, dotted, read_yaml
@@ -20,6 +20,7 @@ from cosim.errors import UserError
 __all__ = [
     "PLATFORM_FOLDER",
     "LoadedConfig",
+    "check_backgrounds",
     "check_page_buffers",
     "default_platforms",
     "load_config",
@@ -92,17 +93,51 @@ def check_page_buffers(loaded: LoadedConfig, edge_bytes: int) -> None:
     UserError
         With the line of the system.
     """
-    written = loaded.source.values.get("systems", [])
-    places = {item.get("name", item.get("kind")): place for place, item in enumerate(written)}
-    for system in loaded.config.systems:
+    for place, system in _places(loaded):
         if system.page_buffer is None:
             continue
         try:
             page_buffer_pages(loaded.platforms.ssd, system, edge_bytes)
         except ValueError as error:
-            key: KeyPath = ("systems", places.get(system.name, system.name), "page_buffer")
+            key: KeyPath = ("systems", place, "page_buffer")
             message = str(error).removeprefix("page_buffer ")
             raise loaded.source.error(key, message) from None
+
+
+def check_backgrounds(loaded: LoadedConfig, edge_bytes: int) -> None:
+    """Refuse background reads that are no whole blocks, or longer than a command or the lists.
+
+    Raises
+    ------
+    UserError
+        With the line of the size.
+    """
+    ssd = loaded.platforms.ssd
+    lba_bytes = ssd.page_format.lba.value
+    most = min(ssd.nvme.transfer_limit.value, edge_bytes // lba_bytes * lba_bytes)
+    for place, system in _places(loaded):
+        if system.background is None:
+            continue
+        size = system.background.read_size
+        key: KeyPath = ("systems", place, "background", "read_size")
+        if size % lba_bytes or not size:
+            message = f"must be whole logical blocks of {lba_bytes} bytes, not {size} bytes"
+            raise loaded.source.error(key, message)
+        if size > most:
+            message = (
+                f"must be at most {most} bytes (what a command may transfer, and the lists have), "
+                f"not {size}"
+            )
+            raise loaded.source.error(key, message)
+
+
+def _places(loaded: LoadedConfig) -> Iterator[tuple[int, System]]:
+    """Each system that is written in the file, with its place there."""
+    written = loaded.source.values.get("systems", [])
+    places = {item.get("name", item.get("kind")): place for place, item in enumerate(written)}
+    for system in loaded.config.systems:
+        if system.name in places:
+            yield places[system.name], system
 
 
 def platform_names() -> list[str]:

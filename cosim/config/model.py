@@ -6,9 +6,10 @@ from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from cosim.config.part import Items, Part
 from cosim.config.platform import FpgaPlatform, HostPlatform, SsdPlatform
-from cosim.config.quantities import SizeOrShare
+from cosim.config.quantities import Size, SizeOrShare
 
 __all__ = [
+    "Background",
     "Config",
     "Engine",
     "FirmwareCsd",
@@ -38,6 +39,17 @@ Override = Annotated[str | int, BeforeValidator(_text_or_integer)]
 Word64 = Annotated[int, Field(ge=0, lt=2**64)]
 
 
+class Background(Part):
+    """Ordinary reads of another process on the same SSD, at random places of the edge lists."""
+
+    reads_in_flight: Count
+    """Reads outstanding at once; each is followed by the next as soon as it has ended."""
+    read_size: Size
+    """Of each, in whole logical blocks."""
+    seed: Word64
+    """Of their places."""
+
+
 class _SystemBase(Part):
     name: Name = ""
     """What results call it; its kind where it is absent."""
@@ -47,6 +59,8 @@ class _SystemBase(Part):
     """Size of the SSD's page buffer, or its share of the edge list array; else the platform's."""
     whole_page: bool = True
     """Flash reads fetch whole pages, as Cosmos+ does; else the codeword pairs that are needed."""
+    background: Background | None = None
+    """What else the SSD has to do; nothing where it is absent."""
 
     @model_validator(mode="before")
     @classmethod

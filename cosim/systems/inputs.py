@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from cosim.config.load import LoadedConfig, check_page_buffers
+from cosim.config.load import LoadedConfig, check_backgrounds, check_page_buffers
 from cosim.errors import UserError
 from host import reference
 from host.formats.load import load_graph
@@ -74,6 +74,7 @@ def load_inputs(loaded: LoadedConfig) -> Inputs:
     trace.check(graph)
     inputs = Inputs(graph, trace, run.graph.id_bytes)
     check_page_buffers(loaded, inputs.edge_bytes)
+    check_backgrounds(loaded, inputs.edge_bytes)
     return inputs
 
 

@@ -29,12 +29,14 @@ from cosim.links import DevicePort, Direction, HostPort, PcieLink
 from cosim.lockstep import LockStep
 from cosim.medium import FlashMedium, IdArray
 from cosim.results import BatchResult, SystemResult
+from cosim.systems.background import background_load
 from cosim.systems.design import unit_names
 from cosim.systems.inputs import Inputs
 from cosim.units.channel import ChannelPort
 from cosim.units.counters import unit_counters
 from cosim.units.gather import GatherPort
 from firmware_model.device import Device
+from host.background import BackgroundReads
 from host.costs import HostCpu
 from host.driver import NvmeDriver
 from host.firmware_csd import FirmwareCsdHost, FirmwareCsdParameters
@@ -70,6 +72,8 @@ class Machine:
         Samples mini-batches.
     gather : GatherPort, optional
         The gather unit, where the system has an FPGA card.
+    background : BackgroundReads, optional
+        Reads of another process, where the system has them.
     """
 
     platforms: Platforms
@@ -84,6 +88,7 @@ class Machine:
     driver: NvmeDriver
     host: FirmwareCsdHost | FpgaCsdHost
     gather: GatherPort | None
+    background: BackgroundReads | None = None
     subgraphs: list[Subgraph] = field(default_factory=list)
     batches: list[BatchResult] = field(default_factory=list)
 
@@ -141,16 +146,23 @@ class Machine:
             card=None if card is None else card.window,
         )
         depth = ssd.nvme.queue_entries.value
-        driver = NvmeDriver(
-            kernel, HostPort(kernel, memory, link, port), cpu, depth=depth, queue=QUEUE
-        )
-        registers = queue_registers(
-            ssd, number=QUEUE, submission=driver.sq_address, completion=driver.cq_address
-        )
+        host_port = HostPort(kernel, memory, link, port)
+        driver = NvmeDriver(kernel, host_port, cpu, depth=depth, queue=QUEUE)
+        queues = [
+            queue_registers(
+                ssd, number=QUEUE, submission=driver.sq_address, completion=driver.cq_address
+            )
+        ]
+        ids = IdArray(inputs.graph.indices, inputs.id_bytes)
+        background = None
+        if system.background is not None:
+            background, registers = background_load(
+                kernel, host_port, platforms, system.background, ids
+            )
+            queues.append(registers)
         parameters = firmware_parameters(ssd, system, inputs.edge_bytes)
-        code = bch_code(ssd)
-        device = Device(kernel, port, flash, parameters, queues=[registers], code=code)
-        pages = medium.load_extent(0, IdArray(inputs.graph.indices, inputs.id_bytes))
+        device = Device(kernel, port, flash, parameters, queues=queues, code=bch_code(ssd))
+        pages = medium.load_extent(0, ids)
         for first, content in device.load_extent(0, pages):
             medium.load_extent(first, content)
         placement = Placement(lba_bytes=layout.lba_bytes, id_bytes=inputs.id_bytes)
@@ -168,6 +180,7 @@ class Machine:
             driver=driver,
             host=host,
             gather=None if card is None else card.gather,
+            background=background,
         )
 
     async def do(self, process: Generator[Any, Any, Any]) -> Any:
@@ -215,15 +228,22 @@ class Machine:
             counts["gather.stage_waits"] = self.gather.stage_waits
             counts["gather.launch_waits"] = self.gather.launch_waits
             counts["gather.hand_over_waits"] = self.gather.hand_over_waits
+        if self.background is not None:
+            counts["background.reads"] = self.background.reads
+            counts["background.latency_ps"] = self.background.latency_ps
         return counts | unit_counters(self.engine)
 
     def _work(self) -> Generator[Any, Any, None]:
         cause: Cause = self.kernel.origin("host-cpu", "host.start")
+        if self.background is not None:
+            self.background.start()
         for batch in self.inputs.trace.batches:
             start_ps = int(self.kernel.env.now)
             subgraph, cause = yield from self.host.sample(batch, cause)
             self.subgraphs.append(subgraph)
             self.batches.append(BatchResult(request=batch.request, start_ps=start_ps, end=cause))
+        if self.background is not None:
+            yield from self.background.stop(cause)
 
 
 class _Card:

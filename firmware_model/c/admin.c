@@ -63,7 +63,7 @@ uint32_t admin_command(const uint32_t *words, struct admin *admin, uint32_t *res
         status = judge_new(words, number, admin, users);
         if (status)
             return status;
-        if (words[11] >> 16)
+        if (words[11] >> 16 > admin->io_queues)
             return INVALID_INTERRUPT_VECTOR;
         *users = 1;
         admin->created++;

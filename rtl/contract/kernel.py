@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterable
 from typing import Any, NamedTuple, Protocol
 
 __all__ = [
+    "BACKGROUND_REQUEST",
     "P2P_BASE",
     "BusError",
     "Cause",
@@ -22,6 +23,9 @@ __all__ = [
     "Resource",
     "latest",
 ]
+
+BACKGROUND_REQUEST = 0xFFFF_FFFF
+"""Number of the request to which spans of a background load belong; mini-batches count from 1."""
 
 P2P_BASE = 1 << 40
 """PCIe address of the FPGA card's DRAM window; all below it is host memory."""
@@ -200,8 +204,8 @@ class DevicePort(Protocol):
         acknowledged that its DRAM holds the data. Raises :exc:`BusError` as above.
         """
 
-    def interrupt(self, cause: Cause, *, request: int = 0) -> None:
-        """Send the completion interrupt (MSI-X, a posted write); the host sees it later."""
+    def interrupt(self, cause: Cause, *, request: int = 0, vector: int = 0) -> None:
+        """Send a completion interrupt (MSI-X, a posted write); the host sees it later."""
 
     def next_doorbell(self) -> Any:
         """SimPy event; its value is (offset, value, Cause) of the next doorbell write to arrive."""
@@ -240,8 +244,8 @@ class HostPort(Protocol):
     ) -> Generator[Any, Any, Cause]:
         """Posted 32-bit write to the device's BAR; returns when the store has left the core."""
 
-    def next_interrupt(self) -> Any:
-        """SimPy event; its value is the Cause of the next interrupt to arrive."""
+    def next_interrupt(self, vector: int = 0) -> Any:
+        """SimPy event; its value is the Cause of the vector's next interrupt to arrive."""
 
 
 class FpgaPort(Protocol):

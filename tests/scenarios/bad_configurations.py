@@ -33,8 +33,8 @@ BAD = [
     (
         ("    coalescing: 64", "    reads_in_flight: 1"),
         (
-            "c.yaml:3: systems[0].reads_in_flight is not a key; known are coalescing, kind, name, "
-            "page_buffer, positions, whole_page"
+            "c.yaml:3: systems[0].reads_in_flight is not a key; known are background, coalescing, "
+            "kind, name, page_buffer, positions, whole_page"
         ),
     ),
     (
