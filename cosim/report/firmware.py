@@ -19,7 +19,7 @@ def render_firmware(summary: Mapping[str, Any], table: Callable[..., str]) -> li
         span_ps = sum(batch["latency_ps"] for batch in system["batches"])
         for core, use in system["cores"].items():
             for task, did in use["tasks"].items():
-                cells = [str(did["steps"]), duration(did["busy_ps"]), *_queue(did, span_ps)]
+                cells = [f"{did['steps']:,}", duration(did["busy_ps"]), *_queue(did, span_ps)]
                 rows.append([*map(escape, (name, core, task)), *cells])
     if not rows:
         return []
@@ -42,4 +42,4 @@ def _queue(did: Mapping[str, Any], span_ps: int) -> tuple[str, str]:
     """The most steps that waited at a time, and how many did on average in the mini-batches."""
     depths = {int(depth): time for depth, time in did["queue_ps"].items()}
     waited = sum(depth * time for depth, time in depths.items())
-    return str(max(depths, default=0)), f"{waited / span_ps:.3f}"
+    return f"{max(depths, default=0):,}", f"{waited / span_ps:.3f}"
