@@ -10,8 +10,8 @@ SIM ?= verilator
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 .PHONY: help setup compare test check sim verilog bench bench-flash-channel bench-firmware
-.PHONY: bench-gather gather-campaign flash-campaign bch-campaign firmware-fuzz randomness synth
-.PHONY: formal firmware-costs clean
+.PHONY: bench-bch bench-gather gather-campaign flash-campaign bch-campaign firmware-fuzz randomness
+.PHONY: synth formal firmware-costs clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:[^#]*## /\t/' | expand -t 22
@@ -52,6 +52,12 @@ bench-flash-channel: $(STAMP)  ## saturated reads against the bound of the bus, 
 	mkdir -p build/bench
 	$(BIN)/csd-cosim bench flash-channel --json build/bench/flash-channel.json \
 		--plot build/bench/flash-channel.png $(ARGS)
+
+bench-bch: $(STAMP)  ## what the ECC decoder costs in simulation, into docs and build
+	mkdir -p build/bench
+	$(BIN)/csd-cosim --with-parent bench frame --decoder both --json build/bench/decoders.json \
+		--docs docs/bch.md
+	$(BIN)/python benchmarks/bch.py --docs docs/bch.md $(ARGS)
 
 flash-campaign: $(STAMP)  ## random operations over a flash bus on both simulators, against a model
 	$(BIN)/python -m tests.flash_campaign

@@ -1,13 +1,13 @@
 """Cost of the BCH decoder in simulation: saturated words with and without it, on Verilator.
 
-``python benchmarks/bch.py [SECONDS [PHASES ...]]`` prints clocks a second of a page read over and
-over into a landing buffer, through a plain register and through the decoder, by errors a codeword
-and by bytes a clock.
+``python benchmarks/bch.py [--seconds S] [--docs PAGE] [PHASES ...]`` prints clocks a second of
+processor time, for a page read over and over into a landing buffer, through a plain register and
+through the decoder, by errors a codeword and by bytes a clock.
 """
 
+import argparse
 import os
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import Out
 
+from cosim.bench.page import markdown_table, rewrite_page
 from cosim.engines.build import MAKE_FLAGS, VERILATOR_FLAGS
 from cosim.engines.tools import verilator_root
 from rtl.bch.decoder import BchDecoder
@@ -151,21 +152,36 @@ def measure(program, seconds):
     return float(rate), int(transfer) & 0xFFFF, int(transfer) >> 16
 
 
+def compare(phases, seconds):
+    """Rows of the table: for each number of errors, clocks a second without and with."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        plain, _, _ = measure(build(folder / "plain", 0, phases, False), seconds)
+        for errors in ERRORS:
+            program = build(folder / f"errors{errors}", errors, phases, True)
+            rate, corrected, failed = measure(program, seconds)
+            assert (corrected, failed) == (errors * CODEWORDS, 0)
+            yield (
+                f"{phases}, {errors}",
+                f"{plain / 1e6:.2f}",
+                f"{rate / 1e6:.2f}",
+                f"{1e9 / rate - 1e9 / plain:.0f}",
+            )
+
+
 def main():
-    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 2
-    for phases in [int(text) for text in sys.argv[2:]] or (1, 2, 4):
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            plain, _, _ = measure(build(folder / "plain", 0, phases, False), seconds)
-            print(f"{phases} bytes a clock, without: {plain / 1e6:.2f} million clocks/s")
-            for errors in ERRORS:
-                program = build(folder / f"errors{errors}", errors, phases, True)
-                rate, corrected, failed = measure(program, seconds)
-                assert (corrected, failed) == (errors * CODEWORDS, 0)
-                print(
-                    f"  {errors:2} errors a codeword: {rate / 1e6:.2f} million clocks/s, "
-                    f"ratio {rate / plain:.2f}, {1e9 / rate - 1e9 / plain:.0f} ns a clock more"
-                )
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seconds", type=float, default=2, help="of processor time, each")
+    parser.add_argument("--docs", type=Path, help="page whose table to bring up to date")
+    parser.add_argument("phases", type=int, nargs="*", choices=(1, 2, 4), metavar="PHASES")
+    options = parser.parse_args()
+    head = ("bytes a clock, errors a codeword", "without, million clocks/s", "with", "ns more")
+    phases = options.phases or (1, 2, 4)
+    rows = [row for each in phases for row in compare(each, options.seconds)]
+    table = markdown_table(head, rows)
+    print(table, end="")
+    if options.docs is not None:
+        rewrite_page(options.docs, {"decoder-alone": table})
 
 
 if __name__ == "__main__":

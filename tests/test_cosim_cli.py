@@ -260,10 +260,14 @@ def test_the_benchmark_of_both_decoders_prints_ratios_of_the_best(run, tmp_path,
         }
 
     monkeypatch.setattr("cosim.bench.frame.bench_frame", bench)
-    status, out, _ = run("bench", "frame", "--decoder", "both", "--json", tmp_path / "f.json")
+    page = tmp_path / "page.md"
+    page.write_text("<!-- decoders -->\n<!-- end of decoders -->\n")
+    files = ["--json", tmp_path / "f.json", "--docs", page]
+    status, out, _ = run("bench", "frame", "--decoder", "both", *files)
     assert status == 0
     assert out.splitlines()[-2:] == ["saturated_ratio: 0.6", "serial_ratio: 0.6"]
     assert json.loads((tmp_path / "f.json").read_text())["saturated_ratio"] == 0.6
+    assert "| saturated | 200 | 120 | 0.60 |\n| serial | 50 | 30 | 0.60 |" in page.read_text()
 
 
 @pytest.mark.parametrize(
@@ -277,6 +281,10 @@ def test_the_benchmark_of_both_decoders_prints_ratios_of_the_best(run, tmp_path,
         (
             ("trace", "draw", SMALL, "--out", "/dev/null/x"),
             "/dev/null/x: must be writable: Not a directory",
+        ),
+        (
+            ("bench", "frame", "--docs", "page.md"),
+            "--docs must go with --decoder both, not None",
         ),
         (
             ("cocotb", SMALL, OWN_TEST, "--filter", "("),

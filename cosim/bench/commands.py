@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from cosim.bench.page import rewrite_page
 from cosim.errors import UserError
 from cosim.progress_bar import ProgressBar
 
@@ -25,13 +26,20 @@ def bench_frame(
         Literal["absent", "present", "both"] | None,
         typer.Option(help="Of the flash channels; else the platform's. Both: their ratio."),
     ] = None,
+    docs: Annotated[
+        Path | None, typer.Option(help="Page whose table of both to bring up to date.")
+    ] = None,
 ) -> None:
     """Flash pages per second of wall time through kernel and VPI, saturated and one by one."""
     from cosim.bench import frame
 
+    if docs is not None and decoder != "both":
+        raise UserError(f"--docs must go with --decoder both, not {decoder}")
     figures: dict[str, Any]
     if decoder == "both":
         figures = frame.bench_decoders(engine, json_file)
+        if docs is not None:
+            rewrite_page(docs, {"decoders": frame.decoder_table(figures)})
     else:
         figures = frame.bench_frame(engine, json_file, decoder=decoder)
     for name, value in figures.items():

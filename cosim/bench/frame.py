@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from cosim.bench.bench import Bench
 from cosim.bench.measurement import measure_in_simulator, write_report
+from cosim.bench.page import markdown_table
 from cosim.config.build import bch_code, bus_phases, nand_part, period_ps
 from cosim.config.flash_build import channel_options
 from cosim.config.load import load_platform
@@ -19,7 +20,7 @@ from cosim.engines.tools import Simulator
 from cosim.medium import IdArray
 from rtl.contract.kernel import PageRead
 
-__all__ = ["bench_decoders", "bench_frame", "flash_array", "measure"]
+__all__ = ["bench_decoders", "bench_frame", "decoder_table", "flash_array", "measure"]
 
 Decoder = Literal["absent", "present"]
 
@@ -96,6 +97,21 @@ def bench_decoders(
         report[f"{name}_ratio"] = round(best["present"][name] / without, 3)
     write_report(json_path, report)
     return report
+
+
+def decoder_table(report: Mapping[str, Any]) -> str:
+    """What :func:`bench_decoders` returns, as a table for a page."""
+    rates = report["cycles_per_cpu_s"]
+    head = ("reads", "without, cycles/s", "with", "ratio")
+    rows = [
+        (
+            name,
+            *(f"{rates[decoder][name]:,}" for decoder in ("absent", "present")),
+            f"{report[f'{name}_ratio']:.2f}",
+        )
+        for name in rates["absent"]
+    ]
+    return markdown_table(head, rows)
 
 
 async def measure(dut: Any, job: dict[str, Any]) -> None:
