@@ -155,9 +155,8 @@ class Bench:
         self.indptr, self.ids, self.id_bytes = np.asarray(indptr), np.asarray(ids), id_bytes
         self.kernel = Kernel()
         striping = parameters.striping
-        self.medium = FlashMedium(
-            PART, parameters.layout, BchCode(m=12, t=14, chunk_bytes=256), striping
-        )
+        code = BchCode(m=12, t=14, chunk_bytes=256)
+        self.medium = FlashMedium(PART, parameters.layout, code, striping)
         self.first_byte = first_page * parameters.layout.page_bytes
         pages = self.medium.load_extent(first_page, IdArray(self.ids, id_bytes))
         self.flash = FakeFlash(self.kernel, self.medium)
@@ -181,8 +180,10 @@ class Bench:
             parameters,
             queues=[host.registers for host in self.hosts],
             costs=costs,
+            code=code,
         )
-        self.device.load_extent(first_page, pages)
+        for page, content in self.device.load_extent(first_page, pages):
+            self.medium.load_extent(page, content)
         self._pages = range(first_page, first_page + pages)
 
     @cached_property

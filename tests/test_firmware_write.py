@@ -1,21 +1,26 @@
 """Ordinary writes through the firmware: flash, coherence with reads, collection, failures."""
 
-from copy import deepcopy
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
 
+from firmware_model.ftl.geometry import FtlParameters
 from rtl.contract.nvme import Opcode, Status
 from rtl.contract.page import parse_metadata
-from tests.write_bench import FTL, LAYOUT, SMALL, Pattern, WriteBench, parameters_of
-
-ONE_MAP_PAGE = replace(FTL, map_cache_pages=1)
-
-
-def content(seed, length):
-    return np.random.default_rng(seed).bytes(length)
+from tests.firmware_bench import PARAMETERS, Bench
+from tests.write_bench import (
+    FTL,
+    LAYOUT,
+    SMALL,
+    Pattern,
+    WriteBench,
+    content,
+    loaded_model,
+    parameters_of,
+    play,
+    verify,
+)
 
 
 @pytest.fixture
@@ -73,6 +78,18 @@ def test_an_evicted_page_is_read_from_its_new_place(bench):
     assert bench.read(20, 2) == content(6, 1024)
 
 
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_a_read_in_flight_does_not_overwrite_what_is_written(bench, blocks):
+    bench.read(0)  # the map page is there
+    bench.put(Opcode.READ, 20, 2)
+    bench.put(Opcode.WRITE, 20, content(1, 512 * blocks))
+    bench.host.wait(2)
+    expected = (content(1, 512 * blocks) + Pattern(1 << 20).read(21 * 512, 512))[:1024]
+    assert bench.read(20, 2) == expected
+    bench.cut_power()
+    assert bench.read(20, 2) == expected
+
+
 def test_reads_and_writes_of_a_page_at_once_are_whole(bench):
     """A read gets one version or the other of each block; at last the newest is there."""
     written = [content(number, 1024) for number in range(8)]
@@ -97,40 +114,6 @@ def test_writes_of_different_blocks_of_a_page_at_once_both_stay(bench):
     assert bench.read(20, 2) == content(1, 512) + content(2, 512)
     bench.cut_power()
     assert bench.read(20, 2) == content(1, 512) + content(2, 512)
-
-
-def play(bench, model, *, writes, seed=0, depth=8, longest=6):
-    """Random writes, ``depth`` at a time, checked by reads; every one must succeed."""
-    generator = np.random.default_rng(seed)
-    blocks = bench.parameters.nvme.namespace_blocks
-    size = bench.layout.lba_bytes
-    for _ in range(writes // depth):
-        busy = set()
-        for _ in range(depth):
-            first = int(generator.integers(blocks))
-            count = int(generator.integers(1, longest + 1))
-            span = {*range(first, min(first + count, blocks))} - busy
-            if not span or max(span) - min(span) + 1 != len(span):
-                continue
-            busy |= span
-            data = generator.bytes(size * len(span))
-            bench.put(Opcode.WRITE, min(span), data)
-            for number, block in enumerate(sorted(span)):
-                model[block] = data[number * size : (number + 1) * size]
-        while len(bench.host.completions) < bench.host._cid:
-            (entry,) = bench.host.wait(1)
-            assert entry.status.status == Status.SUCCESS
-
-
-def verify(bench, model):
-    for block, data in model.items():
-        assert bench.read(block) == data, block
-
-
-def loaded_model(bench, pages):
-    size = bench.layout.lba_bytes
-    image = Pattern(pages * bench.layout.page_bytes)
-    return {block: image.read(block * size, size) for block in range(pages * bench.layout.lbas)}
 
 
 @pytest.mark.parametrize("scope", ["global", "channel"])
@@ -256,6 +239,45 @@ def test_a_page_whose_rest_cannot_be_read_is_not_written(bench):
     assert bench.device._reader.jobs.free == bench.parameters.page_jobs
 
 
+def test_a_page_that_cannot_be_copied_stays_and_collection_goes_on():
+    bench = WriteBench(parameters_of(pages=60))
+    model = {}
+    play(bench, model, writes=60, depth=4)
+    lost = min(block // 2 for block in model)
+    place = bench.place(lost)
+    bench.flash.uncorrectable[tuple(place)] = 1
+    others = [block for block in model if block // 2 != lost]
+    for number, block in enumerate(np.random.default_rng(1).choice(others, 200).tolist()):
+        model[block] = content(1000 + number, 512)
+        assert bench.write(block, model[block]) == Status.SUCCESS
+    assert bench.ftl.blocks.bad == [FTL.block(place)[0]]
+    assert bench.ftl.blocks.candidates(0)
+    assert bench.place(lost) == place
+    verify(bench, {block: model[block] for block in others})
+    assert bench.write(2 * lost, content(5, 1024)) == Status.SUCCESS
+    assert bench.read(2 * lost, 2) == content(5, 1024)
+
+
+def test_lists_that_were_written_anew_are_sampled():
+    ids = np.arange(5000)
+    ftl = FtlParameters(pages_per_block=8, map_cache_pages=2)
+    nvme = replace(PARAMETERS.nvme, namespace_blocks=800)
+    parameters = replace(PARAMETERS, ftl=ftl, nvme=nvme)
+    bench = Bench([0, 100, 3000, 5000], ids, parameters=parameters, costs=None)
+    before = bench.request([0, 1, 2], 20)
+    assert bench.sample_status(before) == Status.SUCCESS
+    assert bench.result(before) == before.expected
+    bench.ids = ids[::-1].copy()
+    raw = bench.ids.astype("<u8").tobytes().ljust(10 * 4096, b"\0")
+    for block in range(10):
+        buffer = bench.memory.allocate(4096)
+        bench.memory.store(buffer, raw[4096 * block : 4096 * block + 4096])
+        assert bench.status(opcode=Opcode.WRITE, cdw10=block, prp1=buffer) == Status.SUCCESS
+    after = bench.request([0, 1, 2], 20)
+    assert bench.sample_status(after) == Status.SUCCESS
+    assert bench.result(after) == after.expected != before.expected
+
+
 def test_allocation_order_changes_when_writes_end():
     times = set()
     for order in (("channel", "lun", "way", "plane"), ("plane", "lun", "way", "channel")):
@@ -264,81 +286,3 @@ def test_allocation_order_changes_when_writes_end():
         bench.write(0, content(1, 3 * 1024))
         times.add(int(bench.kernel.env.now))
     assert len(times) == 2
-
-
-def power_steps(bench, since):
-    """Times at which to cut: around each program and erase, and between."""
-    times = set()
-    for stage, start, _ in bench.flash.changes:
-        end = start + bench.flash.change_ps[stage]
-        times |= {start, start + 1, (start + end) // 2, end - 1, end, end + 1, end + 3_000_000}
-    return sorted(at for at in times if at > since)
-
-
-@cache
-def worn():
-    """Flash on which a device must collect at once, and what the device holds."""
-    bench = WriteBench(parameters_of(pages=48, blocks=10, ftl=ONE_MAP_PAGE), loaded=24)
-    model = loaded_model(bench, 24)
-    play(bench, model, writes=160, seed=7, depth=4, longest=3)
-    return bench, model
-
-
-def write_on_worn_flash():
-    """A device on a copy of that flash, to which six writes of two pages have been given."""
-    before, _ = worn()
-    bench = WriteBench(before.parameters)
-    bench.medium = deepcopy(before.medium)
-    bench.cut_power()
-    start = int(bench.kernel.env.now)
-    under_way = {}
-    for number, page in enumerate((3, 40, 31, 20, 3, 4)):
-        data = content(100 + number, 2048)
-        cid, _ = bench.put(Opcode.WRITE, 2 * page, data)
-        under_way[cid] = {2 * page + at: data[512 * at : 512 * at + 512] for at in range(4)}
-    return bench, start, under_way
-
-
-def may_hold(under_way, done):
-    """By block what it may hold: of writes under way at once any may have been the last."""
-    allowed = {block: {data} for block, data in worn()[1].items()}
-    for cid, blocks in under_way.items():
-        for block, data in blocks.items():
-            if cid in done:
-                allowed[block] = allowed.get(block, set()) - {worn()[1].get(block)} | {data}
-    for cid, blocks in under_way.items():
-        for block, data in blocks.items():
-            if cid not in done:
-                allowed.setdefault(block, {None}).add(data)
-    return allowed
-
-
-@pytest.mark.parametrize("stride", [40, pytest.param(1, marks=pytest.mark.slow)])
-def test_power_is_cut_at_every_step(stride):
-    """Acknowledged writes are there, whole; of others each page is as before or new."""
-    bench, start, under_way = write_on_worn_flash()
-    bench.host.wait(len(under_way))
-    assert {change[0] for change in bench.flash.changes} == {"flash.program", "flash.erase"}
-    assert bench.counts["ftl_moved_pages"] > 0
-    steps = power_steps(bench, start)
-    assert len(steps) > 50
-    acknowledged = set()
-    for at_ps in steps[::stride]:
-        bench, _, under_way = write_on_worn_flash()
-        bench.kernel.env.run(until=at_ps)
-        done = {int(entry.cid) for entry in bench.host.reap(acknowledge=False)}
-        acknowledged.add(len(done))
-        allowed = may_hold(under_way, done)
-        bench.cut_power()
-        for page in range(48):
-            if bench.place(page) is None:
-                assert None in allowed.get(2 * page, {None}), (at_ps, page)
-                continue
-            halves = bench.read(2 * page, 2)
-            for at in range(2):
-                found = halves[512 * at : 512 * at + 512]
-                expected = allowed.get(2 * page + at, {None})
-                # Beside a block that was written, one that was not reads as zeros.
-                assert found in {data or bytes(512) for data in expected}, (at_ps, page)
-        assert bench.write(0, content(1, 1024)) == Status.SUCCESS
-    assert acknowledged >= {0, 6} if stride == 1 else len(acknowledged) > 2

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import numpy as np
+
 from cosim.kernel import Kernel
 from cosim.medium import FlashMedium
 from firmware_model.device import Device
@@ -14,7 +16,19 @@ from rtl.contract.striping import Striping
 from tests.fakes import FakeDevicePort, FakeFlash, FakeHost, FakeMemory
 from tests.firmware_bench import PARAMETERS, PART
 
-__all__ = ["CODE", "FTL", "LAYOUT", "Pattern", "WriteBench", "parameters_of"]
+__all__ = [
+    "CODE",
+    "FTL",
+    "LAYOUT",
+    "SMALL",
+    "Pattern",
+    "WriteBench",
+    "content",
+    "loaded_model",
+    "parameters_of",
+    "play",
+    "verify",
+]
 
 LAYOUT = PageLayout(page_bytes=8192, spare_bytes=1024)
 """Two blocks a page; a map page has 2,048 entries."""
@@ -137,3 +151,41 @@ class WriteBench:
     @property
     def counts(self):
         return self.device.counts()
+
+
+def content(seed, length):
+    return np.random.default_rng(seed).bytes(length)
+
+
+def play(bench, model, *, writes, seed=0, depth=8, longest=6):
+    """Random writes, ``depth`` at a time, checked by reads; every one must succeed."""
+    generator = np.random.default_rng(seed)
+    blocks = bench.parameters.nvme.namespace_blocks
+    size = bench.layout.lba_bytes
+    for _ in range(writes // depth):
+        busy = set()
+        for _ in range(depth):
+            first = int(generator.integers(blocks))
+            count = int(generator.integers(1, longest + 1))
+            span = {*range(first, min(first + count, blocks))} - busy
+            if not span or max(span) - min(span) + 1 != len(span):
+                continue
+            busy |= span
+            data = generator.bytes(size * len(span))
+            bench.put(Opcode.WRITE, min(span), data)
+            for number, block in enumerate(sorted(span)):
+                model[block] = data[number * size : (number + 1) * size]
+        while len(bench.host.completions) < bench.host._cid:
+            (entry,) = bench.host.wait(1)
+            assert entry.status.status == Status.SUCCESS
+
+
+def verify(bench, model):
+    for block, data in model.items():
+        assert bench.read(block) == data, block
+
+
+def loaded_model(bench, pages):
+    size = bench.layout.lba_bytes
+    image = Pattern(pages * bench.layout.page_bytes)
+    return {block: image.read(block * size, size) for block in range(pages * bench.layout.lbas)}

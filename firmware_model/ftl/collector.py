@@ -56,7 +56,9 @@ class Collector:
                 try:
                     cause, has_gained = yield from self._reclaim(cause)
                 except CommandError as error:
-                    cause, has_gained = error.cause, False
+                    # A block with a page that cannot be read is left; there may be others.
+                    has_gained = error.status == Status.UNRECOVERED_READ_ERROR
+                    cause = error.cause
                 if not has_gained:
                     break
             self._store.nothing_to_gain(self._scope, cause)
