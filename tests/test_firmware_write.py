@@ -31,7 +31,9 @@ def bench():
 def test_what_was_written_is_read(bench):
     data = content(1, 4 * 512)
     assert bench.write(10, data) == Status.SUCCESS
+    reads = bench.device.counters.flash_reads
     assert bench.read(10, 4) == data
+    assert bench.device.counters.flash_reads == reads
     assert bench.read(8, 2) == Pattern(1 << 20).read(8 * 512, 1024)
     assert bench.counts["ftl_host_pages"] == 2
 
@@ -151,6 +153,18 @@ def test_map_pages_are_read_and_written_back():
     verify(bench, model)
     bench.cut_power()
     verify(bench, model)
+
+
+def test_a_log_that_has_become_long_is_shortened():
+    """By the collector; nobody else has to do with the map pages that are in it."""
+    ftl = replace(FTL, map_cache_pages=1, pages_per_block=8, gc_free_blocks=12)
+    bench = WriteBench(parameters_of(pages=1500, blocks=104, ftl=ftl), loaded=1490)
+    bench.ftl.map.log |= {page: page for page in range(600, 1490, 2)}  # as they are
+    for number in range(110):
+        assert bench.write(0, content(number, 1024)) == Status.SUCCESS
+    assert bench.counts["ftl_collected_blocks"] > 0
+    assert len(bench.ftl.map.log) <= bench.ftl.map.entries_per_page
+    verify(bench, {block: Pattern(1 << 21).read(512 * block, 512) for block in (1300, 2004)})
 
 
 def test_what_a_cache_that_holds_the_map_saves():

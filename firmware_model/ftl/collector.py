@@ -83,6 +83,7 @@ class Collector:
             cause = yield from self._erase(victim, cause)
         self._ftl.counters.collected_blocks += 1
         self._store.freed(cause)
+        self._places.shorten_log(cause)
         return cause, True
 
     def _move(self, place: PhysicalPage, cause: Cause) -> Generator[Any, Any, Cause]:

@@ -48,6 +48,7 @@ class MapReader:
         self._coming: dict[int, Any] = {}
         self._leaving: set[int] = set()
         self._unread: dict[Block, Any] = {}
+        self._is_shortening = False
 
     def find(
         self, page: int, cause: Cause, *, request: int
@@ -97,6 +98,23 @@ class MapReader:
         block, _ = self._ftl.parameters.block(place)
         if block in self._unread and not self._ftl.blocks.is_read(block):
             self._unread.pop(block).succeed(cause)
+
+    def shorten_log(self, cause: Cause) -> None:
+        """If the log has become long, begin to bring map pages in for its entries.
+
+        They leave the cache as any others do, and are written then. ``cause`` is now.
+        """
+        if not self._is_shortening and self._ftl.map.most_logged() is not None:
+            self._is_shortening = True
+            self._env.process(self._shorten_log(cause))
+
+    def _shorten_log(self, cause: Cause) -> Generator[Any, Any, None]:
+        try:
+            while (index := self._ftl.map.most_logged()) is not None:
+                cause = yield from self._load(index, cause, 0)
+        except CommandError:
+            pass  # those who need the map page will see for themselves
+        self._is_shortening = False
 
     def until_unread(self, block: Block, cause: Cause) -> Generator[Any, Any, Cause]:
         """Wait until nobody holds a page of a block."""

@@ -1,6 +1,6 @@
 """The map from logical to physical pages: pages on flash, some of them cached in DRAM."""
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -114,6 +114,13 @@ class PageMap:
             self.dirty.add(index)
 
     # The cache
+
+    def most_logged(self) -> int | None:
+        """If the log is longer than a map page: the map page that has the most entries in it."""
+        if len(self.log) <= self.entries_per_page:
+            return None
+        counts = Counter(map(self.index, self.log))
+        return min(counts, key=lambda index: (-counts[index], index))
 
     def is_cached(self, index: int) -> bool:
         return index in self._cache
