@@ -171,7 +171,7 @@ def test_tables(lists):
 
 def test_the_command_writes_report_and_page(tmp_path):
     page, report = tmp_path / "page.md", tmp_path / "report.json"
-    names = ("stream", "mini-batch", "lists")
+    names = ("stream", "mini-batch", "lists", "large")
     page.write_text("".join(f"<!-- {n} -->\nold\n<!-- end of {n} -->\n" for n in names))
     options = ["--platform", "tiny", "--reads", "64", "--depth", "8", "--fan-outs", "2"]
     options += ["--targets", "5", "--nodes", "50", "--json", str(report), "--docs", str(page)]
@@ -181,6 +181,7 @@ def test_the_command_writes_report_and_page(tmp_path):
     assert "old" not in page.read_text()
     assert "| deviation |" in page.read_text()
     assert "| gather | core1 |" in found.output
+    assert "| edge list array | 0.034 GB |" in found.output  # all that the tiny flash holds
 
 
 @pytest.mark.parametrize(

@@ -41,9 +41,17 @@ from host.firmware_csd import FirmwareCsdHost, FirmwareCsdParameters
 from host.graph import Graph
 from host.ns_config import Placement
 from host.subgraph import subgraph_sha256
-from host.trace import Trace
+from host.trace import MiniBatch, Trace
 
-__all__ = ["PUBLISHED_BYTES_PER_S", "CoreTime", "Ssd", "core_times", "read_stream", "sample_lists"]
+__all__ = [
+    "PUBLISHED_BYTES_PER_S",
+    "CoreTime",
+    "Ssd",
+    "core_times",
+    "read_stream",
+    "sample_batch",
+    "sample_lists",
+]
 
 PUBLISHED_BYTES_PER_S = 1_400_000_000
 """About that, by a user's fio on a Cosmos+: CRZ-Technology/OpenSSD-OpenChannelSSD, issue 2."""
@@ -77,9 +85,12 @@ def core_times(spans: SpanLog, cores: Sequence[str], *, since_ps: int = 0) -> li
 
 
 class Ssd:
-    """Host, link and SSD of a platform on one kernel, with ``graph`` on the flash."""
+    """Host, link and SSD of a platform on one kernel, with ``graph`` on the flash.
 
-    def __init__(self, platform: str, graph: Graph) -> None:
+    ``graph`` is a :class:`~host.graph.Graph`, or what acts like one.
+    """
+
+    def __init__(self, platform: str, graph: Any) -> None:
         platforms = default_platforms()
         ssd = load_platform(platform)
         part, layout, places = nand_part(ssd), page_layout(ssd), striping(ssd)
@@ -189,6 +200,20 @@ def list_graph(nodes: int, degree: int, seed: int = 1) -> Graph:
     return Graph(indptr, indices, name="lists")
 
 
+def sample_batch(ssd: Ssd, graph: Any, batch: MiniBatch) -> int:
+    """Sample a mini-batch of the graph on ``ssd``; returns its latency in picoseconds.
+
+    :exc:`AssertionError` if the subgraph is not that of the reference.
+    """
+    placement = Placement(lba_bytes=ssd.layout.lba_bytes, id_bytes=ID_BYTES)
+    host = FirmwareCsdHost(ssd.driver, graph, FirmwareCsdParameters(placement=placement))
+    start = ssd.kernel.origin("host-cpu", "host.start")
+    found, end = ssd.run(host.sample(batch, start))
+    if subgraph_sha256([found]) != subgraph_sha256([reference.sample(graph, batch)]):
+        raise AssertionError("The subgraph must be that of the reference")
+    return int(end.at_ps - start.at_ps)
+
+
 def sample_lists(
     platform: str = "cosmos_plus",
     *,
@@ -201,18 +226,7 @@ def sample_lists(
     graph = list_graph(nodes, degree)
     ssd = Ssd(platform, graph)
     trace = Trace.generate(graph, seed=1, batches=1, targets=targets, fan_outs=fan_outs)
-    (batch,) = trace.batches
-    host = FirmwareCsdHost(
-        ssd.driver,
-        graph,
-        FirmwareCsdParameters(
-            placement=Placement(lba_bytes=ssd.layout.lba_bytes, id_bytes=ID_BYTES)
-        ),
-    )
-    start = ssd.kernel.origin("host-cpu", "host.start")
-    found, end = ssd.run(host.sample(batch, start))
-    if subgraph_sha256([found]) != subgraph_sha256([reference.sample(graph, batch)]):
-        raise AssertionError("The subgraph must be that of the reference")
+    latency_ps = sample_batch(ssd, graph, *trace.batches)
     counts = ssd.device.counts()
     return {
         "platform": platform,
@@ -222,7 +236,7 @@ def sample_lists(
         "ids": counts["ids"],
         "page_jobs": counts["page_jobs"],
         "flash_reads": counts["flash_reads"],
-        "latency_us": round((end.at_ps - start.at_ps) / 10**6, 1),
+        "latency_us": round(latency_ps / 10**6, 1),
         "flash_bus_us": round(
             counts["flash_reads"] * ssd.layout.page_bytes / ssd.bus_bytes_per_s * 10**6, 1
         ),

@@ -5,7 +5,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from cosim.bench.firmware import read_stream, sample_lists
-from cosim.bench.firmware_text import batch_table, list_table, stream_table
+from cosim.bench.firmware_text import batch_table, large_table, list_table, stream_table
+from cosim.bench.large_device import EDGE_BYTES, large_device
 from cosim.bench.measurement import write_report
 from cosim.bench.page import rewrite_page
 
@@ -22,6 +23,7 @@ def run(
     targets: int,
     fan_outs: Sequence[int],
     nodes: int,
+    edge_bytes: int = EDGE_BYTES,
 ) -> str:
     """Measure, write report and page where asked, and return the tables.
 
@@ -32,13 +34,16 @@ def run(
     """
     stream = read_stream(platform, reads=reads, depth=depth)
     lists = sample_lists(platform, nodes=nodes, targets=targets, fan_outs=fan_outs)
+    large = large_device(platform, edge_bytes=edge_bytes, targets=targets, fan_outs=fan_outs)
     tables = {
         "stream": stream_table(stream),
         "mini-batch": batch_table(lists),
         "lists": list_table(lists),
+        "large": large_table(large),
     }
     core_times = [asdict(one) for one in lists["core_times"]]
-    write_report(json_path, {"stream": stream, "lists": {**lists, "core_times": core_times}})
+    report = {"stream": stream, "lists": {**lists, "core_times": core_times}, "large": large}
+    write_report(json_path, report)
     if docs is not None:
         rewrite_page(docs, tables)
     return "\n".join(tables.values())

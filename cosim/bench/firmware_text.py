@@ -3,9 +3,10 @@
 from typing import Any
 
 from cosim.bench.firmware import CoreTime
+from cosim.bench.large_device import TIMEOUTS_A_PAGE
 from cosim.bench.page import markdown_table
 
-__all__ = ["batch_table", "list_table", "stream_table"]
+__all__ = ["batch_table", "large_table", "list_table", "stream_table"]
 
 
 def stream_table(stream: dict[str, Any]) -> str:
@@ -50,6 +51,23 @@ def list_table(lists: dict[str, Any]) -> str:
         steps = sum(one.steps for one in own)
         rows.append(_row("all", core, steps, sum(one.time_ps for one in own), count))
     return markdown_table(["routine", "core", "steps a list", "ns a list"], rows)
+
+
+def large_table(large: dict[str, Any]) -> str:
+    """What the large device took of the machine."""
+    rows = [
+        ["edge list array", f"{large['edge_bytes'] / 10**9:,.3f} GB"],
+        ["lists", f"{large['lists']:,}"],
+        ["flash reads", f"{large['flash_reads']:,}"],
+        ["peak memory of the process", f"{large['peak_bytes'] / 2**20:,.0f} MiB"],
+        ["flash reads a second of wall time", f"{large['pages_per_wall_s']:,.0f}"],
+        ["bare time-outs of SimPy a second", f"{large['timeouts_per_wall_s']:,}"],
+        [
+            f"time-outs in the time of a flash read (goal: {TIMEOUTS_A_PAGE})",
+            f"{large['timeouts_a_page']:,.0f}",
+        ],
+    ]
+    return markdown_table(["one mini-batch", ""], rows)
 
 
 def _row(routine: str, core: str, steps: int, time_ps: int, lists: int) -> list[str]:
