@@ -21,13 +21,14 @@ from rtl.contract.gather import (
 )
 from rtl.contract.ns_config import BodyEntry, Header, Segment
 from rtl.contract.nvme import CompletionEntry, SubmissionEntry
+from rtl.contract.nvme_admin import IdentifyController, IdentifyNamespace
 from rtl.contract.parameter_page import ParameterPage
 from tests.scenarios.layouts import GOLDEN, golden_bytes
 
 COUNTERS = [ChannelCounters, GatherCounters]
 """Thirty-two-bit words in the order of their declaration, and nothing else."""
-ELSEWHERE = [ParameterPage]
-"""256 bytes have a file of their own: test_contract_parameter_page."""
+ELSEWHERE = [ParameterPage, IdentifyController, IdentifyNamespace]
+"""Long ones: test_contract_parameter_page, test_firmware_admin."""
 
 shapes = pytest.mark.parametrize(
     ("shape", "fields", "text"), GOLDEN, ids=[shape.__name__ for shape, _, _ in GOLDEN]

@@ -24,6 +24,14 @@ from rtl.contract.gather import (
 from rtl.contract.gather_rings import RingCompletion, RingWrite
 from rtl.contract.ns_config import BodyEntry, Header, Segment
 from rtl.contract.nvme import CommandFlags, CompletionEntry, CompletionStatus, SubmissionEntry
+from rtl.contract.nvme_admin import (
+    AbortTarget,
+    CompletionQueueFlags,
+    LbaFormat,
+    QueueAndSize,
+    QueueCounts,
+    SubmissionQueueFlags,
+)
 from rtl.contract.page import PageMetadata
 
 __all__ = ["GOLDEN", "golden_bytes"]
@@ -126,6 +134,25 @@ GOLDEN = [
         51 52 87 AF              dword 3: command identifier 15:00, phase and status 31:16
         """,
     ),
+    # NVMe 1.4, 5.3 and 5.4: QID 15:00, QSIZE 31:16.
+    (QueueAndSize, {"number": 0x0201, "size": 0x0403}, "01 02 03 04"),
+    # PC 00, IEN 01, IV 31:16.
+    (
+        CompletionQueueFlags,
+        {"contiguous": 0, "interrupts": 1, "reserved": 0, "vector": 0x0403},
+        "02 00 03 04",
+    ),
+    # PC 00, QPRIO 02:01, CQID 31:16.
+    (
+        SubmissionQueueFlags,
+        {"contiguous": 1, "priority": 0b10, "reserved": 0, "completion_queue": 0x0403},
+        "05 00 03 04",
+    ),
+    # Feature 07h: NSQR 15:00, NCQR 31:16. Abort: SQID 15:00, CID 31:16.
+    (QueueCounts, {"submission": 0x0201, "completion": 0x0403}, "01 02 03 04"),
+    (AbortTarget, {"submission_queue": 0x0201, "cid": 0x0403}, "01 02 03 04"),
+    # Figure 246: MS 15:00, LBADS 23:16, RP 25:24.
+    (LbaFormat, {"metadata_bytes": 0x0201, "data_log2": 12, "performance": 2}, "01 02 0C 02"),
     (
         Header,
         {
