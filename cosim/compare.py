@@ -14,9 +14,11 @@ from cosim.config.load import LoadedConfig, pack
 from cosim.config.model import FpgaCsd, System
 from cosim.config.part import nearest
 from cosim.engines.build import Build, build
+from cosim.engines.design import Design
 from cosim.engines.run import SimulationFailed, run_job
 from cosim.engines.tools import Simulator, require
 from cosim.errors import UserError
+from cosim.own.find import OwnRtl, digests, find_own
 from cosim.progress import NoProgress, Progress, read_progress
 from cosim.results import RunResult, SystemResult, load_system
 from cosim.run_folder import RunFolder, write_run
@@ -60,17 +62,21 @@ def compare(
     simulator = Simulator(config.engine.name)
     require(simulator)
     check_platforms(loaded.platforms, config.systems)
-    design = machine_design(loaded.platforms, loaded.parts)
+    owns = {system.name: find_own(loaded, system) for system in config.systems}
+    designs = _designs(loaded, owns)
     progress.begin("Reading graph and trace")
     inputs = load_inputs(loaded)
     _check_fits(loaded, inputs)
     folder = RunFolder(Path(config.run.out) if out is None else out)
     with folder:
         progress.begin(f"Building the RTL for {simulator} (kept for the next run)")
-        built = build(design, simulator, waves=config.engine.waves)
+        builds = {
+            name: build(design, simulator, waves=config.engine.waves)
+            for name, design in designs.items()
+        }
         total = len(config.systems) * len(inputs.trace.batches)
         progress.begin(f"Simulating {total} mini-batches", total)
-        results = _simulate(built, loaded, inputs.trace.sha256, folder, progress)
+        results = _simulate(builds, loaded, inputs.trace.sha256, folder, progress)
         progress.begin("Writing results")
         run = RunResult(
             engine=str(simulator),
@@ -78,7 +84,7 @@ def compare(
             reference_sha256=inputs.reference_sha256,
             systems=tuple(results),
         )
-        write_run(folder.partial, loaded, run, inputs.trace)
+        write_run(folder.partial, loaded, run, inputs.trace, digests(owns))
     return folder.out
 
 
@@ -101,6 +107,19 @@ def _choose(
     return replace(loaded, config=config.model_copy(update={"engine": picked, "systems": chosen}))
 
 
+def _designs(loaded: LoadedConfig, owns: Mapping[str, OwnRtl]) -> dict[str, Design]:
+    """The design of each system; those with the same blocks of the user's share one."""
+    made: list[tuple[OwnRtl, Design]] = []
+    designs = {}
+    for name, own in owns.items():
+        known = [design for other, design in made if other == own]
+        if not known:
+            known = [machine_design(loaded.platforms, loaded.parts, own)]
+            made.append((own, known[0]))
+        designs[name] = known[0]
+    return designs
+
+
 def _check_fits(loaded: LoadedConfig, inputs: Inputs) -> None:
     """Refuse a graph that is too large for the flash, and fan-outs beyond the devices'."""
     ssd = loaded.platforms.ssd
@@ -113,10 +132,26 @@ def _check_fits(loaded: LoadedConfig, inputs: Inputs) -> None:
         )
     for system in loaded.config.systems:
         for batch in inputs.trace.batches:
+            _check_mode(loaded, system, batch.sampling)
             limit = _fan_out_limit(system, batch.sampling)
             for hop, fan_out in enumerate(batch.fan_outs):
                 if limit is not None and fan_out > limit[0]:
                     raise _fan_out_error(loaded, batch.index, hop, fan_out, limit)
+
+
+def _check_mode(loaded: LoadedConfig, system: System, sampling: Sampling) -> None:
+    """Refuse positions that the user's gather unit does not offer to draw, or to be given."""
+    if not isinstance(system, FpgaCsd) or system.gather is None:
+        return
+    mode = "explicit"
+    if system.positions == "device":
+        mode = "draw_distinct" if sampling == Sampling.DISTINCT else "draw"
+    if mode not in system.gather.modes:
+        raise UserError(
+            f"{loaded.source.file}: {system.name}: gather.modes must have {mode} for "
+            f"{sampling.value} with positions by the {system.positions}, "
+            f"not {', '.join(system.gather.modes)}"
+        )
 
 
 def _fan_out_limit(system: System, sampling: Sampling) -> tuple[int, str] | None:
@@ -125,9 +160,12 @@ def _fan_out_limit(system: System, sampling: Sampling) -> tuple[int, str] | None
     if not isinstance(system, FpgaCsd):
         limit = ns_config.MAX_DISTINCT, "the firmware's largest without replacement"
         return limit if distinct else None
+    own = system.gather
     if distinct:
-        return gather.MAX_DISTINCT, "the gather unit's largest without replacement"
-    return gather.MAX_FAN_OUT, "the gather unit's largest"
+        most = gather.MAX_DISTINCT if own is None else own.max_distinct
+        return most, "the gather unit's largest without replacement"
+    most = gather.MAX_FAN_OUT if own is None else own.max_fan_out
+    return most, "the gather unit's largest"
 
 
 def _fan_out_error(
@@ -141,7 +179,11 @@ def _fan_out_error(
 
 
 def _simulate(
-    built: Build, loaded: LoadedConfig, trace_sha256: str, folder: RunFolder, progress: Progress
+    builds: Mapping[str, Build],
+    loaded: LoadedConfig,
+    trace_sha256: str,
+    folder: RunFolder,
+    progress: Progress,
 ) -> list[SystemResult]:
     """Run every system in a simulator process of its own, as many at once as there are cores.
 
@@ -155,7 +197,7 @@ def _simulate(
     def run(system: System, work: Path) -> SystemResult:
         work.mkdir()
         job = {**described, "system": system.name, "folder": str(work)}
-        run_job(built, "cosim.systems.child:run_system", job, work, stop=stop)
+        run_job(builds[system.name], "cosim.systems.child:run_system", job, work, stop=stop)
         return load_system(work)
 
     with ThreadPoolExecutor(min(len(systems), os.cpu_count() or 1)) as pool:
@@ -172,8 +214,8 @@ def _simulate(
             raise
         results = [job.result() for job in jobs]
     for system, work in zip(systems, works, strict=True):
-        if built.waves:
-            waves = work / built.waves_name
+        if builds[system.name].waves:
+            waves = work / builds[system.name].waves_name
             waves.rename(folder.partial / f"{system.name}{waves.suffix}")
         shutil.rmtree(work)
     return results

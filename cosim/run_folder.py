@@ -5,6 +5,7 @@ import json
 import os
 import platform
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -98,13 +99,21 @@ def versions(engine: str) -> dict[str, str]:
 
 
 def write_run(
-    folder: Path, loaded: LoadedConfig, result: RunResult, trace: Trace | None = None
+    folder: Path,
+    loaded: LoadedConfig,
+    result: RunResult,
+    trace: Trace | None = None,
+    own: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Write all files of a run; returns the summary. The same run gives the same bytes."""
+    """Write all files of a run; returns the summary. The same run gives the same bytes.
+
+    ``own`` are the digests of the user's blocks, as of :func:`cosim.own.find.digests`.
+    """
     summary = summarize(result)
-    configuration = resolved_yaml(loaded)
+    configuration = resolved_yaml(loaded, own)
     (folder / "config.resolved.yaml").write_text(configuration, encoding="utf-8")
-    _write_json(folder / "versions.json", versions(result.engine))
+    used = {**versions(result.engine), **({"own_rtl": own} if own else {})}
+    _write_json(folder / "versions.json", used)
     if trace is not None:
         trace.save(folder / "trace.json")
     write_tables(result, folder)

@@ -2,13 +2,9 @@
 
 from pathlib import Path
 
-from amaranth.hdl import Module
-from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Out, connect, flipped
-
-from rtl.contract.gather import GatherDone, GatherLaunch, result_transfer
 from rtl.emit import SIM_RAM, emit_component
 from rtl.gather.core import GatherUnit
+from rtl.gather.own import FlatBlock, core_signature
 from rtl.gather.trace import DramTraceUnit
 from rtl.gather.unit import GatherSimUnit
 
@@ -20,7 +16,6 @@ __all__ = [
     "STAGE_MEMORY",
     "TRACE_MEMORY",
     "TRACE_MODULE",
-    "FlatGatherUnit",
     "emit_dram_trace",
     "emit_gather",
     "emit_gather_core",
@@ -38,64 +33,6 @@ RESULT_MEMORY = "landing.storage.ram.mem"
 TRACE_MEMORY = "player.storage.ram.mem"
 """Addresses that an instance of module ``dram_trace`` plays."""
 
-AXI = "m_axi_"
-
-
-class FlatGatherUnit(wiring.Component):
-    """A :class:`GatherUnit` whose AXI4 port has the standard's names: ``m_axi_araddr`` and so on.
-
-    The unit never writes, so there are no write channels.
-
-    Parameters
-    ----------
-    unit : GatherUnit
-        What to wrap.
-    """
-
-    def __init__(self, unit):
-        self.unit = unit
-        request = {"addr": 64, "len": 8, "size": 3, "burst": 2, "id": unit.id_bits}
-        beat = {"data": unit.data_bits, "resp": 2, "last": 1, "id": unit.id_bits}
-        super().__init__(
-            {
-                "now": In(48),
-                "launches": In(stream.Signature(GatherLaunch)),
-                "results": Out(stream.Signature(result_transfer(unit.result_words))),
-                "done": Out(stream.Signature(GatherDone)),
-                "busy": Out(1),
-                "abort": In(1),
-                **{f"{AXI}ar{name}": Out(bits) for name, bits in request.items()},
-                **{f"{AXI}r{name}": In(bits) for name, bits in beat.items()},
-                f"{AXI}arvalid": Out(1),
-                f"{AXI}arready": In(1),
-                f"{AXI}rvalid": In(1),
-                f"{AXI}rready": Out(1),
-            }
-        )
-
-    def _flat(self, name):
-        return getattr(self, AXI + name)
-
-    def elaborate(self, platform):
-        m = Module()
-        m.submodules.unit = unit = self.unit
-        ar, r = unit.axi.ar, unit.axi.r
-        connect(m, flipped(self.launches), unit.launches)
-        connect(m, unit.results, flipped(self.results))
-        connect(m, unit.done, flipped(self.done))
-        m.d.comb += [
-            unit.now.eq(self.now),
-            self.busy.eq(unit.busy),
-            unit.abort.eq(self.abort),
-            self._flat("arvalid").eq(ar.valid),
-            ar.ready.eq(self._flat("arready")),
-            *(self._flat(f"ar{name}").eq(ar.payload[name]) for name, _ in ar.payload.shape()),
-            r.valid.eq(self._flat("rvalid")),
-            self._flat("rready").eq(r.ready),
-            *(r.payload[name].eq(self._flat(f"r{name}")) for name, _ in r.payload.shape()),
-        ]
-        return m
-
 
 def emit_gather(path, **parameters):
     """Write module ``gather_unit``, a :class:`GatherSimUnit` of ``parameters``, to file ``path``.
@@ -109,7 +46,8 @@ def emit_gather(path, **parameters):
 
 def emit_gather_core(path, **parameters):
     """Write module ``gather_core``, a :class:`GatherUnit` of ``parameters`` with flat AXI ports."""
-    emit_component(path, FlatGatherUnit(GatherUnit(**parameters)), CORE_MODULE)
+    unit = GatherUnit(**parameters)
+    emit_component(path, FlatBlock(core_signature(unit), unit), CORE_MODULE)
     return [Path(path)]
 
 

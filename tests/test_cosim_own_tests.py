@@ -99,6 +99,31 @@ def test_a_machine_is_of_the_files_that_were_read_at_the_start(tmp_path, monkeyp
             asyncio.run(machine_module.start_machine(None))
 
 
+def test_a_system_with_other_rtl_than_was_built_is_refused(tmp_path, monkeypatch):
+    """The job says whose RTL it is; the second system here has a block of its own."""
+    config = tmp_path / "c.yaml"
+    document = configuration()
+    document["systems"][1]["gather"] = {"amaranth": "rtl.gather.core:GatherUnit"}
+    config.write_text(as_text(document))
+    jobs = []
+
+    def simulate(build, function, job, folder, **more):
+        jobs.append(json.loads(json.dumps(job)))
+
+    monkeypatch.setattr(run_module, "build", lambda design, *more, **options: design)
+    monkeypatch.setattr(run_module, "run_job", simulate)
+    own = module(tmp_path, TWO)
+    for system in (None, "fpga-csd"):
+        list(run_tests(load_config(config), own, tmp_path, pattern="one", system=system))
+    assert [job["rtl_of"] for job in jobs] == ["firmware-csd", "fpga-csd"]
+    (tmp_path / "job.json").write_text(json.dumps({"job": jobs[0]}))
+    monkeypatch.setenv(JOB_VARIABLE, str(tmp_path / "job.json"))
+    with pytest.raises(UserError, match="fpga-csd must have the RTL of firmware-csd, which was"):
+        asyncio.run(machine_module.start_machine(None, "fpga-csd"))
+    with pytest.raises(UserError, match=r"--system must name one of .*, not 'fpga'"):
+        list(run_tests(load_config(config), own, tmp_path, system="fpga"))
+
+
 def test_missing_module_is_refused(tmp_path):
     with pytest.raises(UserError, match="must be a Python file with cocotb tests"):
         list(run_tests(load_config(SMALL), tmp_path / "none.py", tmp_path, engine="icarus"))

@@ -157,8 +157,8 @@ class TestRun:
         def hasty(part, **arguments):
             return FlashChannelController(replace(part, t_ccs_ps=part.t_ccs_ps // 2), **arguments)
 
-        def machine_design(platforms, sources=None):
-            design = real(platforms, sources)
+        def machine_design(platforms, sources=None, own=None):
+            design = real(platforms, sources, own)
 
             def emit(folder):
                 with patch("rtl.nand.unit.FlashChannelController", hasty):

@@ -13,6 +13,7 @@ from cosim.engines.build import build
 from cosim.engines.run import SimulationFailed, run_job
 from cosim.engines.tools import Simulator, require
 from cosim.errors import UserError
+from cosim.own.find import find_own, named_system
 from cosim.systems.design import machine_design
 from cosim.systems.inputs import load_inputs
 
@@ -67,8 +68,11 @@ def run_tests(
     engine: str | None = None,
     waves: bool = False,
     pattern: str = "",
+    system: str | None = None,
 ) -> Iterator[OwnTest]:
     """Run the tests of the file ``module``, one after the other; ``folder`` gets one folder each.
+
+    The RTL is that of ``system``, with the user's blocks in it; of the first where it is None.
 
     Raises
     ------
@@ -80,6 +84,7 @@ def run_tests(
         raise UserError(f"{module}: must be a Python file with cocotb tests")
     sys.path.insert(0, str(module.parent.resolve()))
     names = cocotb_tests(module.stem, pattern)
+    chosen = named_system(loaded, system) if system else loaded.config.systems[0]
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -87,8 +92,9 @@ def run_tests(
     simulator = Simulator(loaded.config.engine.name if engine is None else engine)
     require(simulator)
     trace_sha256 = load_inputs(loaded).trace.sha256
-    built = build(machine_design(loaded.platforms, loaded.parts), simulator, waves=waves)
-    job = {"loaded": pack(loaded), "trace_sha256": trace_sha256}
+    design = machine_design(loaded.platforms, loaded.parts, find_own(loaded, chosen))
+    built = build(design, simulator, waves=waves)
+    job = {"loaded": pack(loaded), "trace_sha256": trace_sha256, "rtl_of": chosen.name}
     for name in names:
         own = (folder / re.sub(r"[^A-Za-z0-9_.=-]", "-", name)).resolve()
         failure = ""

@@ -187,9 +187,15 @@ def default_platforms() -> Platforms:
     return Platforms.model_construct(**{p: load_platform(getattr(names, p)) for p in _MODELS})
 
 
-def resolved_yaml(loaded: LoadedConfig) -> str:
-    """The whole configuration with every default and every platform constant, as YAML."""
+def resolved_yaml(loaded: LoadedConfig, own: Mapping[str, Any] | None = None) -> str:
+    """The whole configuration with every default and every platform constant, as YAML.
+
+    ``own`` has the digests of users' blocks, by system and key.
+    """
     values = loaded.config.model_dump(mode="json", exclude={"platforms", "platform_overrides"})
+    for system in values["systems"]:
+        for key, digests in (own or {}).get(system["name"], {}).items():
+            system[key]["sha256"] = dict(digests)
     values["platforms"] = {
         part: getattr(loaded.platforms, part).model_dump(mode="json", exclude_none=True)
         for part in _MODELS

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
+from cosim.config.own import OwnFlashChannel, OwnGather
 from cosim.config.part import Items, Part
 from cosim.config.platform import FpgaPlatform, HostPlatform, SsdPlatform
 from cosim.config.quantities import Size, SizeOrShare
@@ -61,6 +62,8 @@ class _SystemBase(Part):
     """Flash reads fetch whole pages, as Cosmos+ does; else the codeword pairs that are needed."""
     background: Background | None = None
     """What else the SSD has to do; nothing where it is absent."""
+    flash_channel: OwnFlashChannel | None = None
+    """The user's RTL in place of the flash-channel controllers."""
 
     @model_validator(mode="before")
     @classmethod
@@ -86,6 +89,8 @@ class FpgaCsd(_SystemBase):
     """Peer-to-peer block reads outstanding at once."""
     unique_blocks: bool = True
     """Read a block that several positions of a hop need once."""
+    gather: OwnGather | None = None
+    """The user's RTL in place of the gather core."""
 
 
 System = Annotated[FirmwareCsd | FpgaCsd, Field(discriminator="kind")]

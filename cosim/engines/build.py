@@ -32,6 +32,7 @@ __all__ = ["Build", "BuildError", "build", "cache_folder", "verilog"]
 
 TIME_LIMIT_S = 900
 LOG = "build.log"
+OWN = "own"
 READ = ("event", "counters")
 # Without look-up tables and scoped data-flow names the code of all instances of a domain is equal,
 # so Verilator keeps one copy: a fifth of the code of eight channels, to build and to run through.
@@ -106,21 +107,29 @@ def build(
 
 
 def verilog(design: Design, cache: Path | None = None) -> list[Path]:
-    """All Verilog files of ``design``, the top last; written once for each state of ``rtl``."""
+    """All Verilog files of ``design``, its sources behind ours and the top last.
+
+    Written once for each state of ``rtl``; sources, and headers among them, are in one folder.
+    """
     root = cache if cache is not None else cache_folder()
     rtl_folder = Path(next(iter(rtl.__path__)))
     shapes = [path for path in sorted(rtl_folder.rglob("*")) if path.suffix in (".py", ".v")]
-    top = write_top(design.units)
+    top = design.top or write_top(design.units)
     key = _hash([design.parameters, top, json.dumps(versions())], [*shapes, *design.sources])
 
     def make(work: Path) -> None:
-        for path in (*sorted((rtl_folder / "verilog").glob("*.v")), *design.sources):
+        for path in sorted((rtl_folder / "verilog").glob("*.v")):
             shutil.copy(path, work)
+        (work / OWN).mkdir()
+        for path in design.sources:
+            shutil.copy(path, work / OWN)
         design.emit(work)
         (work / f"{TOP}.v").write_text(top)
 
-    files = sorted(_cached(root / f"verilog-{key}", make).glob("*.v"))
-    return sorted(files, key=lambda path: path.stem == TOP)
+    folder = _cached(root / f"verilog-{key}", make)
+    ours = [path for path in sorted(folder.glob("*.v")) if path.stem != TOP]
+    own = [folder / OWN / path.name for path in design.sources]
+    return [*ours, *own, folder / f"{TOP}.v"]
 
 
 def _hash(texts: Iterable[str], files: Iterable[Path]) -> str:
@@ -130,6 +139,14 @@ def _hash(texts: Iterable[str], files: Iterable[Path]) -> str:
     for path in files:
         state.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return state.hexdigest()[:20]
+
+
+def _compiled(sources: Iterable[Path]) -> tuple[list[str], list[str]]:
+    """Arguments that say where headers are, and the files that are compiled."""
+    sources = list(sources)
+    headers = [path for path in sources if path.suffix not in (".v", ".sv")]
+    folders = dict.fromkeys(f"-I{path.parent}" for path in headers)
+    return [*folders], [str(path) for path in sources if path not in headers]
 
 
 def _cached(folder: Path, make: Callable[[Path], None]) -> Path:
@@ -173,12 +190,13 @@ def _verilate(design: Design, sources: Sequence[Path], waves: bool, work: Path) 
         "MAKEFLAGS": MAKE_FLAGS,
     }
     objects = work / "objects"
+    folders, files = _compiled(sources)
     verilate = [
         "verilator", "-cc", "--exe", "-Mdir", str(objects), "--prefix", "Vtop",
         "--top-module", TOP, "-o", str(work / TOP), *VERILATOR_FLAGS, "-CFLAGS", CXX_FLAGS,
         "-LDFLAGS", f"-Wl,-rpath,{libs} -L{libs} -lcocotbvpi_verilator",
         *(["--trace-vcd"] if waves else []),
-        str(control), *map(str, sources), str(main),
+        *folders, str(control), *files, str(main),
     ]  # fmt: skip
     _run(verilate, work, environment)
     jobs = str(len(os.sched_getaffinity(0)))
@@ -190,7 +208,8 @@ def _control_file(design: Design) -> str:
     """What Verilator is to leave visible (all else it may optimise away) and what not to copy."""
     kinds = {unit.ports.module: unit.ports for unit in design.units}.values()
     lines = ["`verilator_config"]
-    lines += [f'public_flat_rd -module "{TOP}" -var "{name}"' for name, _, _ in VECTORS]
+    if not design.top:
+        lines += [f'public_flat_rd -module "{TOP}" -var "{name}"' for name, _, _ in VECTORS]
     for ports in kinds:
         module = domain(ports)
         lines += [f'no_inline -module "{module}"']
@@ -211,8 +230,9 @@ def _compile_icarus(sources: Sequence[Path], waves: bool, work: Path) -> None:
             f"$dumpfile(path); $dumpvars(0, {TOP}); end\nendmodule\n"
         )
         extra = ["-s", "csd_dump", str(dump)]
+    folders, files = _compiled(sources)
     command = ["iverilog", "-g2012", "-s", TOP, "-o", str(work / "sim.vvp"), *extra]
-    _run([*command, *map(str, sources)], work, dict(os.environ))
+    _run([*command, *folders, *files], work, dict(os.environ))
 
 
 def _run(command: Sequence[str], work: Path, environment: dict[str, str]) -> None:

@@ -29,7 +29,11 @@ class Design:
     inlined : sequence of str
         Modules that Verilator is to inline into their unit, so that all units share their code.
     sources : sequence of Path
-        Verilog files that are part of the design as they are.
+        Verilog files that are part of the design as they are, in order, of different names;
+        ``.vh`` and ``.svh`` are there to be included.
+
+    top : str
+        Verilog of a module ``csd_top`` of one's own, in place of one that holds the units.
 
     Raises
     ------
@@ -43,6 +47,7 @@ class Design:
     public: Sequence[tuple[str, str]] = (("sim_ram", "mem"),)
     inlined: Sequence[str] = ()
     sources: Sequence[Path] = ()
+    top: str = ""
 
     def __post_init__(self) -> None:
         if len(self.units) > MOST_UNITS:

@@ -6,6 +6,7 @@ from pathlib import Path
 from amaranth.lib.data import Layout
 
 from cosim.engines.design import Design
+from cosim.own.block import Own
 from rtl.contract.bch import BchCode
 from rtl.contract.channel import ChannelCounters, ChannelEvent
 from rtl.contract.dram import DramTimes
@@ -25,7 +26,8 @@ class FlashArray:
     ``phases``: transfers of the bus in one clock. ``code``: that of the channels' ECC decoders, if
     they have any. ``identity``: what the dies answer to Read ID. ``policy``, ``suspends`` and
     ``watchdog_ps``: as for :class:`FlashChannelController`. ``are_erased``: pages that no erase was
-    seen of may be programmed, as what the cells hold did not come over the bus.
+    seen of may be programmed, as what the cells hold did not come over the bus. ``own``: a block in
+    place of the controllers.
     """
 
     part: NandPart
@@ -40,11 +42,12 @@ class FlashArray:
     suspends: int = 0
     watchdog_ps: int | None = None
     are_erased: bool = False
+    own: Own | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class GatherCard:
-    """Shape of the FPGA card: the gather unit and its DRAM."""
+    """Shape of the FPGA card: gather unit and DRAM. ``own``: a block in place of the core."""
 
     period_ps: int
     times: DramTimes
@@ -52,6 +55,7 @@ class GatherCard:
     outstanding: int
     stage_slots: int
     stage_slot_bytes: int
+    own: Own | None = None
 
 
 def device_design(flash: FlashArray, card: GatherCard | None = None) -> Design:
@@ -71,6 +75,7 @@ def device_design(flash: FlashArray, card: GatherCard | None = None) -> Design:
             suspends=flash.suspends,
             watchdog_ps=flash.watchdog_ps,
             are_erased=flash.are_erased,
+            own=flash.own,
         )
         if card is not None:
             parameters = {field.name: getattr(card, field.name) for field in fields(card)}
@@ -97,4 +102,10 @@ def device_design(flash: FlashArray, card: GatherCard | None = None) -> Design:
         parameters=repr((flash, card)),
         emit=emit,
         inlined=("flash_channel_unit", "nand_die", "unit_clock"),
+        sources=_sources(flash.own, None if card is None else card.own),
     )
+
+
+def _sources(*blocks: Own | None) -> tuple[Path, ...]:
+    """Files of users' blocks, each once, in order."""
+    return tuple(dict.fromkeys(path for own in blocks if own is not None for path in own.files))

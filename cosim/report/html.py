@@ -169,7 +169,10 @@ def _gather(summary: Mapping[str, Any]) -> list[str]:
     for key, meaning in GATHER:
         cells = []
         for counters in counted.values():
-            count, busy = counters[f"gather.{key}"], counters["gather.busy"]
+            count, busy = counters.get(f"gather.{key}"), counters["gather.busy"]
+            if count is None:
+                cells.append("not counted: own RTL")
+                continue
             share = f" ({100 * count / busy:.1f} %)" if key in BUSY_PARTS else ""
             cells.append(f"{count:,}{share}")
         rows.append([f"<code>gather.{key}</code>", escape(meaning), *cells])

@@ -231,7 +231,11 @@ class Machine:
         if self.background is not None:
             counts["background.reads"] = self.background.reads
             counts["background.latency_ps"] = self.background.latency_ps
-        return counts | unit_counters(self.engine)
+        return counts | unit_counters(
+            self.engine,
+            own_gather=isinstance(self.system, FpgaCsd) and self.system.gather is not None,
+            own_channel=self.system.flash_channel is not None,
+        )
 
     def _work(self) -> Generator[Any, Any, None]:
         cause: Cause = self.kernel.origin("host-cpu", "host.start")

@@ -28,6 +28,11 @@ class FieldReader:
                 continue
             self._add(f"{prefix}{name}.", nested, place)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All fields, nested ones too."""
+        return tuple(self._fields)
+
     def get(self, word: int, name: str) -> int:
         shift, mask = self._fields[name]
         return word >> shift & mask

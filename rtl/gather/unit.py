@@ -23,6 +23,7 @@ from rtl.gather.dram import SimDram
 from rtl.gather.landing import ResultLanding
 from rtl.gather.launch_turns import LaunchTurns
 from rtl.gather.mailbox import Mailbox
+from rtl.gather.own import OwnGatherCore
 from rtl.gather.rings import QUANTUM, GatherRings
 from rtl.gather.staging import StagingWriter
 from rtl.gather.write_arbiter import WriteArbiter
@@ -112,6 +113,8 @@ class GatherSimUnit(wiring.Component):
         As of :class:`GatherRings`.
     ring_result_bytes : int
         As ``ring_bytes`` of :class:`ResultLanding`.
+    own : object or None
+        A block in place of the core, as of :class:`OwnGatherCore`.
     emitted : bool
         As of :class:`SimMemory`.
     """
@@ -134,15 +137,21 @@ class GatherSimUnit(wiring.Component):
         rings=0,
         quantum=QUANTUM,
         ring_result_bytes=1 << 20,
+        own=None,
         emitted=False,
     ):
-        self.core = GatherUnit(
-            data_bits=data_bits,
-            id_bits=id_bits,
-            outstanding=outstanding,
-            max_fan_out=max_fan_out,
-            result_words=result_words,
-        )
+        arguments = {
+            "data_bits": data_bits,
+            "id_bits": id_bits,
+            "outstanding": outstanding,
+            "max_fan_out": max_fan_out,
+            "result_words": result_words,
+        }
+        self.core = GatherUnit(**arguments)
+        if own is not None:
+            if own.is_verilog and not emitted:
+                raise ValueError("A core in Verilog must run in a Verilog simulator")
+            self.core = OwnGatherCore(self.core, own, arguments)
         self.dram = SimDram(
             period_ps=period_ps,
             times=times,

@@ -6,6 +6,7 @@ from amaranth.hdl import Cat, ClockSignal, Instance, Module, Mux, ResetSignal, S
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from rtl.block import pins
 from rtl.contract.channel import (
     COMMANDS_PER_LUN,
     STAMP_BITS,
@@ -20,6 +21,7 @@ from rtl.nand.earliest import earliest
 from rtl.nand.landing import Landing
 from rtl.nand.launch import Launch
 from rtl.nand.mailbox import Mailbox
+from rtl.nand.own import OwnController
 
 __all__ = ["FlashChannelUnit"]
 
@@ -50,6 +52,8 @@ class FlashChannelUnit(wiring.Component):
         For Verilog: each die is an instance of one module ``nand_die``, which ``die`` describes.
     identity : bytes
         What the dies answer to Read ID: see :class:`NandDie`.
+    own : object or None
+        A block in place of the controller, as of :class:`OwnController`.
 
     Members
     -------
@@ -72,21 +76,27 @@ class FlashChannelUnit(wiring.Component):
         are_erased=False,
         emitted=False,
         identity=b"",
+        own=None,
     ):
         self._ways = ways
         self._luns = part.luns
         self._emitted = emitted
-        self.controller = FlashChannelController(
-            part,
-            period_ps=period_ps,
-            ways=ways,
-            phases=phases,
-            slots=slots,
-            watchdog_ps=watchdog_ps,
-            policy=policy,
-            suspends=suspends,
-            code=code,
-        )
+        arguments = {
+            "part": part,
+            "period_ps": period_ps,
+            "ways": ways,
+            "phases": phases,
+            "slots": slots,
+            "watchdog_ps": watchdog_ps,
+            "policy": policy,
+            "suspends": suspends,
+            "code": code,
+        }
+        self.controller = FlashChannelController(**arguments)
+        if own is not None:
+            if own.is_verilog and not emitted:
+                raise ValueError("A controller in Verilog must run in a Verilog simulator")
+            self.controller = OwnController(self.controller, own, arguments)
         self.checker = BusChecker(
             part,
             period_ps=period_ps,
@@ -187,8 +197,10 @@ class FlashChannelUnit(wiring.Component):
         for way in range(self._ways):
             if self._emitted:
                 die = self.die.signature.create(path=(f"die{way}",))
-                pins = _pins(self.die.signature, die)
-                instance = Instance("nand_die", i_clk=ClockSignal(), i_rst=ResetSignal(), **pins)
+                connected = pins(self.die.signature, die)
+                instance = Instance(
+                    "nand_die", i_clk=ClockSignal(), i_rst=ResetSignal(), **connected
+                )
                 m.submodules[f"die{way}"] = instance
             else:
                 m.submodules[f"die{way}"] = die = self.dies[way]
@@ -249,12 +261,3 @@ def _any_of(values):
     for value in rest:
         first = first | value
     return first
-
-
-def _pins(signature, interface):
-    """Arguments of an :class:`Instance` that connect a component's Verilog ports."""
-    pins = {}
-    for path, member, value in signature.flatten(interface):
-        direction = "i" if member.flow is In else "o"
-        pins[f"{direction}_{'__'.join(path)}"] = Value.cast(value)
-    return pins
