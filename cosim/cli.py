@@ -3,6 +3,7 @@
 import json
 import signal
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,7 @@ from cosim.config.model import Config
 from cosim.config.nand_file import load_part, load_part_file, part_names
 from cosim.config.part import nearest
 from cosim.config.platform import Device, constants
+from cosim.conform.judge import FAILED, NOT_OFFERED, PASSED
 from cosim.conservation import BytesLost
 from cosim.engines.leash import end_with_parent
 from cosim.engines.run import SimulationFailed
@@ -49,6 +51,8 @@ app.add_typer(graph_app, name="graph")
 app.add_typer(trace_app, name="trace")
 
 ConfigFile = Annotated[Path, typer.Argument(help="Configuration (YAML).", show_default=False)]
+Block = Annotated[Literal["gather", "flash-channel"], typer.Argument(help="Which block.")]
+RESULTS = {PASSED: "passed", FAILED: "failed", NOT_OFFERED: "not offered"}
 Simulator = Annotated[
     Literal["verilator", "icarus"] | None,
     typer.Option(help="Who simulates the RTL; else the configuration's."),
@@ -105,17 +109,79 @@ def run_cocotb(
     pattern: Annotated[
         str, typer.Option("--filter", help="Regular expression that chooses tests.")
     ] = "",
+    system: Annotated[
+        str | None, typer.Option(help="Whose RTL the tests run on; else the first's.")
+    ] = None,
 ) -> None:
     """Run your own cocotb tests on a configuration's RTL, with its firmware and host as objects."""
     from cosim.bench.run import run_tests
 
     failed = 0
     for test in run_tests(
-        load_config(config), module, out, engine=engine, waves=waves, pattern=pattern
-    ):
+        load_config(config), module, out,
+        engine=engine, waves=waves, pattern=pattern, system=system,
+    ):  # fmt: skip
         failed += bool(test.failure)
         typer.echo(f"{'FAIL' if test.failure else 'pass'}  {test.name}  {test.failure}".rstrip())
     if failed:
+        raise typer.Exit(1)
+
+
+@app.command("ports")
+def show_ports(
+    block: Block,
+    config: Annotated[
+        Path | None, typer.Option(help="Configuration whose platforms they are for.")
+    ] = None,
+    skeleton: Annotated[bool, typer.Option(help="As an empty Verilog module.")] = False,
+    docs: Annotated[Path | None, typer.Option(help="Page whose tables are rewritten.")] = None,
+) -> None:
+    """The ports that RTL of your own needs to take the place of ours, and what their words hold."""
+    from cosim.bench.page import rewrite_page
+    from cosim.own.describe import block_tables
+    from cosim.own.describe import skeleton as empty_module
+
+    platforms = default_platforms() if config is None else load_config(config).platforms
+    if skeleton:
+        typer.echo(empty_module(block, platforms), nl=False)
+        return
+    tables = block_tables(block, platforms)
+    if docs is not None:
+        rewrite_page(docs, tables)
+    typer.echo("\n".join(f"{name}\n\n{table}" for name, table in tables.items()), nl=False)
+
+
+@app.command()
+def conform(
+    block: Block,
+    config: ConfigFile,
+    engine: Annotated[
+        Literal["verilator", "icarus", "amaranth"] | None,
+        typer.Option(help="Who simulates it; else the configuration's."),
+    ] = None,
+    system: Annotated[
+        str | None, typer.Option(help="Whose block; else the first that is not ours.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Gets log and waves.")] = Path("build/conform"),
+    waves: Annotated[bool, typer.Option(help="Keep waveforms there.")] = False,
+    pattern: Annotated[
+        str, typer.Option("--filter", help="Regular expression that chooses cases.")
+    ] = "",
+) -> None:
+    """Judge RTL of your own that takes the place of ours, by the benches that ours passes."""
+    from cosim.conform.channel import conform_channel
+    from cosim.conform.gather import conform_gather
+
+    judge = conform_gather if block == "gather" else conform_channel
+    results: Counter[str] = Counter()
+    for outcome in judge(
+        load_config(config), system=system, engine=engine, pattern=pattern, out=out, waves=waves
+    ):
+        results[outcome.result] += 1
+        typer.echo(outcome)
+    counts = (f"{results[each]} {word}" for each, word in RESULTS.items())
+    typer.echo(f"{block}: {', '.join(counts)}")
+    if results[FAILED]:
         raise typer.Exit(1)
 
 
