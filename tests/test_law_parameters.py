@@ -103,14 +103,18 @@ CHANGES = {
     "fpga.stage_slots": (FPGA, 4, {"fpga.stage_slot": "64 B"}),
     "fpga.stage_slot": (FPGA, "256 B"),
     "fpga.dram.banks": (FPGA, 4),
+    "fpga.dram.groups": (FPGA, 2),
     "fpga.dram.row": (FPGA, "128 B"),
+    "fpga.dram.t_ccd_l": (FPGA, "16 ns"),
     "fpga.dram.t_ras": (FPGA, "64 ns"),
     "fpga.dram.t_rtp": (FPGA, "60 ns"),
     "fpga.dram.t_wr": (FPGA, "60 ns"),
     "fpga.dram.t_rrd": (FPGA, "20 ns"),
+    "fpga.dram.t_rrd_l": (FPGA, "16 ns"),
     "fpga.dram.t_faw": (FPGA, "200 ns"),
     "fpga.dram.t_refi": (FPGA, "4 us"),
     "fpga.dram.t_rfc": (FPGA, "500 ns"),
+    "fpga.dram.reorder": (FPGA, 0),
     "fpga.p2p.rate": (CALM_FPGA, "2 GB/s"),
     "fpga.pcie.rate_up": (CALM_FPGA, "2 GB/s"),
     "fpga.pcie.rate_down": (CALM_FPGA, "2 GB/s"),
@@ -130,7 +134,10 @@ LIMITS = {
 }
 """Constants that only bound what is accepted: a value that is too small, and the refusal."""
 
+ROUNDS = "a worker's blocks are written before they are read; tests.test_rtl_dram"
+
 TESTED_ALONE = {
+    **{f"fpga.dram.{key}": ROUNDS for key in ("t_wtr_s", "t_wtr_l", "t_rtw", "turn")},
     "ssd.firmware.read_retries": "decides whether a page is given up; tests.test_laws_retry",
     "host.compare": "positions are drawn with replacement; tests.test_laws_sampling",
     "ssd.firmware.list_pages": (

@@ -13,15 +13,17 @@ from rtl.contract.dram import DramTimes
 from rtl.gather.dram import SimDram
 from rtl.gather.dram_planner import DramPlanner
 from tests.gather_bench import get, put, simulate
-from tests.scenarios.dram import DDR4, DramModel
+from tests.scenarios.dram import DDR4, PLANNED, DramModel, planned
 
 pytestmark = pytest.mark.slow
 
 # Round numbers, so that the sums below can be followed.
 ROUND = DramTimes(
     banks=4,
+    groups=1,
     row_bytes=1024,
     t_beat_ps=4_000,
+    t_ccd_l_ps=4_000,
     t_cl_ps=14_000,
     t_cwl_ps=10_000,
     t_rcd_ps=13_000,
@@ -30,30 +32,47 @@ ROUND = DramTimes(
     t_rtp_ps=7_000,
     t_wr_ps=15_000,
     t_rrd_ps=3_000,
+    t_rrd_l_ps=3_000,
     t_faw_ps=21_000,
     t_refi_ps=1_000_000,
     t_rfc_ps=100_000,
+    t_wtr_s_ps=2_000,
+    t_wtr_l_ps=6_000,
+    t_rtw_ps=1_000,
     t_controller_ps=0,
+    turn=1,
+    reorder=0,
 )
 PERIOD = 4_000
 BANK, ROW = 1024, 4096  # bytes from a bank to the next, and from a row to the next of its bank
 
 
 def plan(times, accesses):
-    """(done, hit) of (time, address, write) accesses, one a clock."""
+    """(done, hit) of (time, address, write[, id]) accesses, one a clock."""
     dut, out = DramPlanner(times), []
 
     async def bench(ctx):
         ctx.set(dut.enable, 1)
-        for time, address, write in accesses:
+        for time, address, write, *id in accesses:
             ctx.set(dut.time, time)
             ctx.set(dut.address, address)
             ctx.set(dut.write, write)
+            ctx.set(dut.id, *(id or [0]))
             out.append((ctx.get(dut.done), ctx.get(dut.hit)))
             await ctx.tick()
 
     simulate(dut, bench)
     return out
+
+
+def ends(times, accesses):
+    """When they are done, by the circuit and by the model."""
+    model = DramModel(times)
+    modelled = [
+        model.access(time, address, write=bool(write), **dict(zip(["id"], id, strict=False)))
+        for time, address, write, *id in accesses
+    ]
+    return [end for end, _ in plan(times, accesses)], modelled
 
 
 @pytest.mark.parametrize(
@@ -75,8 +94,10 @@ def plan(times, accesses):
         ([(0, 0, 1), (4_000, ROW, 0)], [27_000, 42_000 + 43_000]),
         # another bank: activates side by side, data in order of the bus
         ([(0, 0, 0), (1_000, BANK, 0)], [31_000, 35_000]),
-        # tRRD 3 after the first activate, seen where the bus is free
-        ([(0, 0, 0), (0, BANK, 1)], [31_000, 35_000]),
+        # a write behind a read: the bus turns for 1 between their data
+        ([(0, 0, 0), (0, BANK, 1)], [31_000, 36_000]),
+        # a read behind a write: tWTR 6 after its data, then tCL
+        ([(0, 0, 1), (0, 64, 0)], [27_000, 27_000 + 6_000 + 14_000 + 4_000]),
         # five activates: the fifth at tFAW 21 after the first
         (
             [
@@ -106,33 +127,88 @@ def plan(times, accesses):
     ],
 )
 def test_times_by_hand(accesses, done):
-    assert [end for end, _ in plan(ROUND, accesses)] == done
-    model = DramModel(ROUND)
-    assert [model.access(t, a, write=bool(w)) for t, a, w in accesses] == done
+    assert ends(ROUND, accesses) == (done, done)
+
+
+GROUPED = replace(
+    ROUND, banks=8, groups=2, t_ccd_l_ps=5_000, t_rrd_l_ps=9_000, t_wtr_l_ps=9_000, reorder=2
+)
+SECOND = 2 * BANK  # bytes to the next bank, where a row of each of two groups lies before it
+
+
+@pytest.mark.parametrize(
+    ("accesses", "done"),
+    [
+        # 64 bytes on is the other group; its row is opened tRRD_S 3 later, its data need not wait
+        ([(0, 0, 0), (0, 64, 0)], [31_000, 35_000]),
+        # the same row of the same group: tCCD_L 5
+        ([(0, 0, 0), (0, 128, 0)], [31_000, 36_000]),
+        # the other bank of the group: tRRD_L 9
+        ([(0, 0, 0), (0, SECOND, 0)], [31_000, 40_000]),
+        # behind a write, a read of the other group (tWTR_S 2), and one of the same (tWTR_L 9)
+        ([(0, 0, 1), (0, 64, 0)], [27_000, 27_000 + 2_000 + 18_000]),
+        ([(0, 0, 1), (0, 128, 0)], [27_000, 27_000 + 9_000 + 18_000]),
+        # a write of the other group in between: tWTR_L 9 still counts from the first
+        ([(0, 0, 1), (0, 64, 1), (0, 128, 0)], [27_000, 31_000, 27_000 + 9_000 + 18_000]),
+    ],
+)
+def test_groups_by_hand(accesses, done):
+    assert ends(GROUPED, accesses) == (done, done)
+
+
+LATE, ROWS = 200_000, 8 * BANK  # all is quiet by then; bytes from a row to the next of its bank
+
+
+def conflict(id, bank=0):
+    """An access at ``LATE`` to another row of a bank: tRP 12 + 31."""
+    return (LATE, ROWS + SECOND * bank, 0, id)
+
+
+@pytest.mark.parametrize(
+    ("accesses", "done"),
+    [
+        # a row that is open goes before one that must be opened, with another ID: tCL + beat
+        ([conflict(0), (LATE, 64, 0, 1)], [243_000, 218_000]),
+        # with the same ID behind it
+        ([conflict(0), (LATE, 64, 0, 0)], [243_000, 247_000]),
+        # a write has an order of its own: tCWL + beat
+        ([conflict(0), (LATE, 64, 1, 0)], [243_000, 214_000]),
+        # a write fits before the late read: from 219 (the bus turns) tWTR_S 2 + tCL 14 to 239
+        (
+            [conflict(0), (LATE, 64, 0, 1), (LATE, 192, 1, 2), (LATE, 192, 1, 3)],
+            [243_000, 218_000, 223_000, 248_000],
+        ),
+        # two may be passed, not three
+        ([conflict(0), conflict(1), (LATE, 64, 0, 3)], [243_000, 248_000, 218_000]),
+        (
+            [conflict(0), conflict(1), conflict(2), (LATE, 64, 0, 3)],
+            [243_000, 248_000, 253_000, 257_000],
+        ),
+        # activates, too: bank 1 is closed, so its row is opened at once; bank 0 waits tRP
+        ([conflict(0), conflict(1, bank=1)], [243_000, 231_000]),
+    ],
+)
+def test_reordering_by_hand(accesses, done):
+    """Behind two accesses that open the first row of two groups."""
+    both = ends(GROUPED, [(0, 0, 0), (0, 64, 0), *accesses])
+    assert [found[2:] for found in both] == [done, done]
 
 
 def test_four_activate_window_by_hand():
-    times = replace(ROUND, banks=8, t_beat_ps=1_000, t_faw_ps=40_000)
+    times = replace(ROUND, banks=8, t_beat_ps=1_000, t_ccd_l_ps=1_000, t_faw_ps=40_000)
     accesses = [(0, bank * BANK, 0) for bank in range(6)]
     # Activates at 0, 3, 6, 9 (tRRD), then 40 and 43 (tFAW after the first and the second).
     activates = [0, 3_000, 6_000, 9_000, 40_000, 43_000]
     assert [end for end, _ in plan(times, accesses)] == [a + 28_000 for a in activates]
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_random_accesses_equal_the_model(seed):
-    rng = random.Random(seed)
-    time, accesses = 0, []
-    for _ in range(1500):
-        time += rng.choice([2, PERIOD, PERIOD, 30_000, rng.randrange(400_000)])
-        accesses.append((time, rng.randrange(64) * rng.choice([64, 512, ROW]), rng.getrandbits(1)))
-    model = DramModel(ROUND)
-    expected = []
-    for time, address, write in accesses:
-        hits = model.hits
-        expected.append((model.access(time, address, write=bool(write)), model.hits - hits))
-    assert plan(ROUND, accesses) == expected
-    assert min(model.hits, model.misses, model.refreshes) > 50
+@pytest.mark.parametrize("times", PLANNED, ids=lambda times: f"{times.groups}-{times.reorder}")
+def test_random_accesses_equal_the_model(times):
+    accesses, expected, model = planned(times, 400, seed=1)
+    assert plan(times, accesses) == expected
+    assert min(model.hits, model.misses) > 50
+    assert min(model.refreshes, model.turns) > 5
+    assert bool(model.passed) == bool(times.reorder)
 
 
 class DramBench:
@@ -314,8 +390,9 @@ def test_card_gives_the_sequential_rate_of_its_source():
     assert 64 * beats / (clocks * PERIOD) * 1e6 == pytest.approx(15_419, rel=0.005)
 
 
-def test_ports_take_turns():
-    bench, winners, accesses = DramBench(), [], []
+@pytest.mark.parametrize("turn", [1, 4])
+def test_ports_take_turns(turn):
+    bench, winners, accesses = DramBench(replace(ROUND, turn=turn)), [], []
 
     async def reads(ctx):
         for number in range(4):
@@ -334,7 +411,8 @@ def test_ports_take_turns():
 
     simulate(bench.dut, reads, writes, background=(bench.count, watch))
     assert len(winners) > 8
-    assert winners == (["read", "write"] * len(winners))[: len(winners)]
+    turns = ["read"] * turn + ["write"] * turn
+    assert winners == (turns * len(winners))[: len(winners)]
     assert sum(accesses) == 128
 
 
@@ -346,6 +424,13 @@ def test_ports_take_turns():
         ({"banks": 12}, "banks must be a power of two from 2 up, not 12"),
         ({"t_refi_ps": 400_000}, "t_refi_ps must be at least 428636"),
         ({"t_rfc_ps": 20_000}, "t_rfc_ps must be at least t_faw_ps, not 20000 < 21000"),
+        ({"groups": 3}, "groups must be a power of two from 1 up, not 3"),
+        ({"groups": 32}, "groups must be at most 16, not 32"),
+        ({"turn": 0}, "turn must be an integer from 1 up, not 0"),
+        ({"reorder": 17}, "reorder must be at most 16, not 17"),
+        ({"t_ccd_l_ps": 30_000}, "t_ccd_l_ps must be at most 20780, not 30000"),
+        ({"t_wtr_l_ps": 30_000}, "t_wtr_l_ps must be at most 19124, not 30000"),
+        ({"t_rrd_l_ps": 30_000}, "t_rrd_l_ps must be at most 16665, not 30000"),
     ],
 )
 def test_refuses_times(change, message):

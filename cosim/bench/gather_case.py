@@ -29,8 +29,10 @@ __all__ = ["FAST", "GATHER", "TRACE", "GatherBuild", "GatherCase", "fpga_platfor
 GATHER, TRACE = "gather", "trace"
 FAST = DramTimes(
     banks=2,
+    groups=1,
     row_bytes=4096,
     t_beat_ps=1,
+    t_ccd_l_ps=1,
     t_cl_ps=1,
     t_cwl_ps=1,
     t_rcd_ps=1,
@@ -39,10 +41,16 @@ FAST = DramTimes(
     t_rtp_ps=1,
     t_wr_ps=1,
     t_rrd_ps=1,
+    t_rrd_l_ps=1,
     t_faw_ps=1,
     t_refi_ps=1 << 40,
     t_rfc_ps=1,
+    t_wtr_s_ps=1,
+    t_wtr_l_ps=1,
+    t_rtw_ps=0,
     t_controller_ps=0,
+    turn=1,
+    reorder=0,
 )
 """A memory that never waits: a beat a clock, whatever its address."""
 

@@ -160,12 +160,9 @@ def link_parameters(link: ReadLink) -> LinkParameters:
 def dram_times(fpga: FpgaPlatform) -> DramTimes:
     """Geometry and times of the card's DRAM."""
     dram = fpga.dram
-    times = {
-        f"{key}_ps": getattr(dram, key).value
-        for key in type(dram).model_fields
-        if key.startswith("t_")
-    }
-    return DramTimes(banks=dram.banks.value, row_bytes=dram.row.value, **times)
+    values = {key: getattr(dram, key).value for key in type(dram).model_fields}
+    named = {f"{key}_ps" if key.startswith("t_") else key: value for key, value in values.items()}
+    return DramTimes(row_bytes=named.pop("row"), **named)
 
 
 def host_costs(host: HostPlatform) -> HostCosts:

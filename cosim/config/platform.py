@@ -320,8 +320,10 @@ class FpgaDram(Part):
     """The card's DRAM; names as in ``rtl.contract.dram``."""
 
     banks: Constant[Positive]
+    groups: Constant[Positive]
     row: Constant[Size]
     t_beat: Constant[Time]
+    t_ccd_l: Constant[Time]
     t_cl: Constant[Time]
     t_cwl: Constant[Time]
     t_rcd: Constant[Time]
@@ -330,10 +332,18 @@ class FpgaDram(Part):
     t_rtp: Constant[Time]
     t_wr: Constant[Time]
     t_rrd: Constant[Time]
+    t_rrd_l: Constant[Time]
     t_faw: Constant[Time]
+    t_wtr_s: Constant[Time]
+    t_wtr_l: Constant[Time]
+    t_rtw: Constant[Time]
     t_refi: Constant[Time]
     t_rfc: Constant[Time]
     t_controller: Constant[Time]
+    turn: Constant[Positive]
+    """Accesses in one direction before the other has its turn."""
+    reorder: Constant[NotNegative]
+    """Accesses of other AXI IDs that one may pass."""
 
 
 class FpgaPlatform(Device):

@@ -48,3 +48,5 @@ class AxiRule(enum.IntEnum, shape=4):
     """A response, or write data, that no address asked for."""
     TOO_MANY = 7
     """More bursts in flight than the checker can follow."""
+    REORDERED = 8
+    """Beats of one ID in another order than they were asked for."""

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from rtl.contract.axi import BOUNDARY_BYTES, AxiRule, Burst
 
-__all__ = ["AxiReadChecker", "AxiWriteChecker", "BurstLedger", "HoldWatch"]
+__all__ = ["AxiOrderChecker", "AxiReadChecker", "AxiWriteChecker", "BurstLedger", "HoldWatch"]
 
 
 class HoldWatch(wiring.Component):
@@ -164,6 +164,50 @@ class AxiReadChecker(wiring.Component):
                 (AxiRule.TOO_MANY, full),
             ],
         )
+        return m
+
+
+class AxiOrderChecker(wiring.Component):
+    """Sees whether the beats of each ID come in the order in which they were asked for.
+
+    The bus does not tell that of single beats, so a memory model must number them.
+
+    Parameters
+    ----------
+    axi : Axi4Read
+        Signature of the port.
+    bits : int
+        Width of a number.
+
+    Members
+    -------
+    taken : In(1)
+        A beat is taken in this clock.
+    id, order : In
+        Its ID, and its number among the beats of that, from 0.
+    rule : Out(4)
+        REORDERED if it is not the next.
+    """
+
+    def __init__(self, axi, bits):
+        self._id_bits = axi.id_bits
+        self._bits = bits
+        super().__init__({"taken": In(1), "id": In(axi.id_bits), "order": In(bits), "rule": Out(4)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.counts = counts = memory.Memory(
+            shape=self._bits, depth=1 << self._id_bits, init=[]
+        )
+        read, write = counts.read_port(domain="comb"), counts.write_port()
+        m.d.comb += [
+            read.addr.eq(self.id),
+            write.addr.eq(self.id),
+            write.data.eq(read.data + 1),
+            write.en.eq(self.taken),
+        ]
+        with m.If(self.taken & (read.data != self.order)):
+            m.d.comb += self.rule.eq(AxiRule.REORDERED)
         return m
 
 

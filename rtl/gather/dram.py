@@ -2,93 +2,32 @@
 # (The parts are made in constructors, which must refuse what their parts refuse.)
 """Simulation DRAM: two AXI4 ports on one device with honest latency and bandwidth."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import data, stream, wiring
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out, connect
 
 from rtl.axi4 import Axi4Read, Axi4Write
-from rtl.contract.axi import Burst, Response
+from rtl.contract.axi import Response
 from rtl.contract.dram import DramTimes
 from rtl.contract.gather import AXI_ID_BITS
+from rtl.gather.burst_walker import BurstWalker
+from rtl.gather.dram_answers import AnswerQueue
 from rtl.gather.dram_planner import TIME_BITS, DramPlanner
-from rtl.gather.queue import Queue
 from rtl.sim_memory import SimMemory
 
-__all__ = ["BurstWalker", "SimDram"]
+__all__ = ["ORDER_BITS", "SimDram"]
 
-
-class BurstWalker(wiring.Component):
-    """Walks through the beats of AXI4 bursts, one a clock, bursts back to back.
-
-    Answers itself only for what is wrong with the burst: SLVERR where it is FIXED, WRAP or made of
-    beats narrower than the bus (single beats may be narrow), DECERR where the beat is outside the
-    window.
-
-    Members: ``bursts`` in (an address payload); ``beats`` out: word (number of the bus word in the
-    window), last, id, resp.
-    """
-
-    def __init__(self, axi, window_bytes):
-        self._axi = axi
-        self._window_bytes = window_bytes
-        words = 8 * window_bytes // axi.data_bits
-        beat = data.StructLayout(
-            {"word": (words - 1).bit_length(), "last": 1, "id": axi.id_bits, "resp": 2}
-        )
-        super().__init__(
-            {
-                "bursts": In(stream.Signature(axi.address_payload)),
-                "beats": Out(stream.Signature(beat)),
-            }
-        )
-
-    def elaborate(self, platform):
-        m = Module()
-        burst = Signal(self._axi.address_payload)
-        valid, fire, wrong = Signal(), Signal(), Signal()
-        response = Signal(Response)
-        beat, lane_bits = self.beats.payload, (self._axi.data_bits // 8 - 1).bit_length()
-        word = burst.addr[lane_bits:]
-        m.d.comb += [
-            fire.eq(valid & self.beats.ready),
-            self.beats.valid.eq(valid),
-            self.bursts.ready.eq(~valid | (fire & beat.last)),
-            beat.word.eq(word),
-            beat.last.eq(burst.len == 0),
-            beat.id.eq(burst.id),
-            beat.resp.eq(response),
-        ]
-        with m.If(wrong):
-            m.d.comb += response.eq(Response.SLVERR)
-        with m.Elif(word >= self._window_bytes >> lane_bits):
-            m.d.comb += response.eq(Response.DECERR)
-        with m.If(fire):
-            m.d.sync += [
-                valid.eq(~beat.last),
-                burst.len.eq(burst.len - 1),
-                burst.addr.eq(Cat(burst.addr[:lane_bits], word + 1)),
-            ]
-        with m.If(self.bursts.valid & self.bursts.ready):
-            given = self.bursts.payload
-            narrow = given.size != lane_bits
-            m.d.sync += [
-                burst.eq(given),
-                valid.eq(1),
-                wrong.eq(
-                    (given.size > lane_bits)
-                    | ((given.len != 0) & (narrow | (given.burst != Burst.INCR)))
-                ),
-            ]
-        return m
+ORDER_BITS = 8
 
 
 class SimDram(wiring.Component):
     """AXI4 memory for simulation: a window of storage behind a modelled DDR4 channel.
 
-    Each beat is one access. The two ports take turns where both want one in a clock. Writes are in
-    the storage when their data is taken; responses come, in order, at the first clock edge at or
-    after the end that :class:`DramPlanner` gives. Errors (see :class:`BurstWalker`) cost no DRAM
-    time.
+    Each beat is one access. Where both ports want one in a clock, one goes on for ``turn`` accesses
+    of the times, then the other. Writes are in the storage when their data is taken; responses come
+    at the first clock edge at or after the end that :class:`DramPlanner` gives: read beats of an ID
+    in order, those of different IDs as they are done, also between the beats of a burst (AXI4
+    allows it); write responses in order. Errors (see :class:`BurstWalker`) cost no DRAM time.
 
     Parameters
     ----------
@@ -119,6 +58,9 @@ class SimDram(wiring.Component):
         One clock each: both ports wanted the device; an access found its row open, or did not.
     refreshes : Out(32)
         Refreshes that an access came after.
+    order : Out(8)
+        Number of the beat on the read port, counted from 0 for each ID as beats were asked for;
+        for an :class:`AxiOrderChecker`.
     """
 
     def __init__(
@@ -161,6 +103,7 @@ class SimDram(wiring.Component):
                 "write": In(self._axi_write),
                 **dict.fromkeys(("busy", "tie", "hit", "miss"), Out(1)),
                 "refreshes": Out(32),
+                "order": Out(ORDER_BITS),
             }
         )
 
@@ -175,12 +118,13 @@ class SimDram(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.storage = self.storage
-        m.submodules.planner = planner = DramPlanner(self._times)
+        m.submodules.planner = planner = DramPlanner(self._times, id_bits=self._axi_read.id_bits)
         m.submodules.reads = reads = BurstWalker(self._axi_read, self._window_bytes)
         m.submodules.writes = writes = BurstWalker(self._axi_write, self._window_bytes)
-        entry = data.StructLayout({"done": TIME_BITS, "beat": reads.beats.payload.shape()})
-        m.submodules.read_queue = read_queue = Queue(entry, self._depth)
-        m.submodules.write_queue = write_queue = Queue(entry, self._depth)
+        fields = {name: field.shape for name, field in reads.beats.payload.shape()}
+        beat = data.StructLayout({**fields, "order": ORDER_BITS})
+        m.submodules.read_queue = read_queue = AnswerQueue(beat, self._depth, self._times.reorder)
+        m.submodules.write_queue = write_queue = AnswerQueue(beat, self._depth, 0)
         connect(m, reads.bursts, wiring.flipped(self.read.ar))
         connect(m, writes.bursts, wiring.flipped(self.write.aw))
         time = Signal(TIME_BITS)
@@ -189,7 +133,8 @@ class SimDram(wiring.Component):
             planner.time.eq(time),
             self.refreshes.eq(planner.refreshes),
         ]
-        self._admit(m, planner, reads.beats, writes.beats, read_queue, write_queue)
+        read = self._admit(m, planner, reads.beats, writes.beats, read_queue, write_queue)
+        self._number(m, read, read_queue.entries.payload.beat)
         answering = self._answer(m, time, read_queue, write_queue)
         m.d.comb += self.busy.eq(
             reads.beats.valid
@@ -201,9 +146,12 @@ class SimDram(wiring.Component):
         return m
 
     def _admit(self, m, planner, reads, writes, read_queue, write_queue):
-        """Give the device to one beat a clock, plan it, store what it writes."""
+        """Give the device to one beat a clock, plan it, store what it writes.
+
+        Returns whether it is a read.
+        """
         wants_read, wants_write, read_turn = Signal(), Signal(), Signal(init=1)
-        read, write = Signal(), Signal()
+        read, write, taken = Signal(), Signal(), Signal(range(self._times.turn))
         lane_bits = (self._axi_read.data_bits // 8 - 1).bit_length()
         beat, good = Signal(reads.payload.shape()), Signal()
         m.d.comb += [
@@ -219,6 +167,7 @@ class SimDram(wiring.Component):
             planner.enable.eq((read | write) & good),
             planner.write.eq(write),
             planner.address.eq(beat.word << lane_bits),
+            planner.id.eq(beat.id),
             self.tie.eq(wants_read & wants_write),
             self.hit.eq(planner.enable & planner.hit),
             self.miss.eq(planner.enable & ~planner.hit),
@@ -228,14 +177,31 @@ class SimDram(wiring.Component):
             self.storage.write_enable.eq(write & good),
         ]
         for queue, fire in ((read_queue, read), (write_queue, write)):
+            entry = queue.entries.payload
             m.d.comb += [
                 queue.entries.valid.eq(fire),
-                queue.entries.payload.beat.eq(beat),
-                queue.entries.payload.done.eq(Mux(good, planner.done, planner.time)),
+                *(entry.beat[name].eq(beat[name]) for name, _ in beat.shape()),
+                entry.done.eq(Mux(good, planner.done, planner.time)),
             ]
-        with m.If(self.tie):
-            m.d.sync += read_turn.eq(write)
-        return read, write
+        with m.If(self.tie & (taken == self._times.turn - 1)):
+            m.d.sync += [read_turn.eq(write), taken.eq(0)]
+        with m.Elif(self.tie):
+            m.d.sync += taken.eq(taken + 1)
+        return read
+
+    def _number(self, m, read, beat):
+        """Give each read beat its number among those of its ID."""
+        m.submodules.numbers = numbers = memory.Memory(
+            shape=ORDER_BITS, depth=1 << self._axi_read.id_bits, init=[]
+        )
+        past, after = numbers.read_port(domain="comb"), numbers.write_port()
+        m.d.comb += [
+            past.addr.eq(beat.id),
+            after.addr.eq(beat.id),
+            after.data.eq(past.data + 1),
+            after.en.eq(read),
+            beat.order.eq(past.data),
+        ]
 
     def _answer(self, m, time, read_queue, write_queue):
         """Give responses when they are due; returns whether one is waiting to be taken."""
@@ -256,6 +222,7 @@ class SimDram(wiring.Component):
                 held.last.eq(head.payload.beat.last),
                 held.id.eq(head.payload.beat.id),
                 held.resp.eq(head.payload.beat.resp),
+                self.order.eq(head.payload.beat.order),
             ]
         with m.Elif(r.ready):
             m.d.sync += r.valid.eq(0)

@@ -1,16 +1,13 @@
 """When each DRAM access is done: banks, rows and refresh in picoseconds. Simulation only."""
 
-from itertools import pairwise
-
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.contract.dram import DramTimes
+from rtl.gather.dram_places import TIME_BITS, ActivatePlaces, DataPlaces, later, plus
 
 __all__ = ["TIME_BITS", "DramPlanner"]
-
-TIME_BITS = 64
 
 
 class Bank(data.Struct):
@@ -23,30 +20,25 @@ class Bank(data.Struct):
     precharge_from: TIME_BITS
 
 
-def later(left, right):
-    """The later of two times."""
-    return Mux(left > right, left, right)
-
-
-def plus(time, duration_ps):
-    """A sum that stays as wide as a time: simulators are slow on words of more than 64 bits."""
-    return (time + duration_ps)[:TIME_BITS]
-
-
 class DramPlanner(wiring.Component):
-    """Plans one access a clock, first come first served, when it arrives.
+    """Plans one access a clock, when it arrives; what is planned is never moved.
 
-    Banks work in parallel and the data bus is given out in order of arrival. Refresh number n (from
-    1) takes all banks from n * tREFI for tRFC and closes them; an access whose data would not end
-    before a refresh begins after it. Times are absolute, so it does not matter whether a clock ran
-    while nothing came.
+    Banks work in parallel. An access takes the earliest activate, and the earliest time on the data
+    bus, that those planned before it leave free: it passes at most ``reorder`` of them, and none of
+    its own ID and direction. So a row that is open goes before one that is not, and nothing waits
+    for what came later. Refresh number n (from 1) takes all banks from n * tREFI for tRFC and
+    closes them; an access whose data would not end before a refresh begins after it, and so do all
+    that are planned later. Times are absolute, so it does not matter whether a clock ran while
+    nothing came.
 
-    Not modelled: read-to-write turnaround, bank groups, command bus conflicts, and reordering.
+    Not modelled: command bus conflicts.
 
     Parameters
     ----------
     times : DramTimes
         Geometry and times.
+    id_bits : int
+        Width of an AXI ID.
 
     Members
     -------
@@ -56,6 +48,8 @@ class DramPlanner(wiring.Component):
         Now, in picoseconds.
     address : In(64)
         Its byte address.
+    id : In(id_bits)
+        Its AXI ID.
     done : Out(64)
         In the same clock: the end of its data and of the controller's latency.
     hit : Out(1)
@@ -64,16 +58,18 @@ class DramPlanner(wiring.Component):
         Refreshes that have come before it (registered).
     """
 
-    def __init__(self, times):
+    def __init__(self, times, *, id_bits=2):
         if not isinstance(times, DramTimes):
             raise TypeError(f"Times must be DramTimes, not {times!r}")
         self._times = times
+        self._id_bits = id_bits
         super().__init__(
             {
                 "enable": In(1),
                 "write": In(1),
                 "time": In(TIME_BITS),
                 "address": In(64),
+                "id": In(id_bits),
                 "done": Out(TIME_BITS),
                 "hit": Out(1),
                 "refreshes": Out(32),
@@ -90,54 +86,67 @@ class DramPlanner(wiring.Component):
         return signal
 
     def _bank(self, m):
-        """Address split, and the state of the bank that it names."""
-        times = self._times
-        bank_bits, row_shift = (times.banks - 1).bit_length(), (times.row_bytes - 1).bit_length()
-        m.submodules.banks = banks = memory.Memory(shape=Bank, depth=times.banks, init=[])
+        """Group and row of the address, and the state of the bank that it names."""
+        m.submodules.banks = banks = memory.Memory(shape=Bank, depth=self._times.banks, init=[])
         read, write = banks.read_port(domain="comb"), banks.write_port()
-        row = self.address[row_shift + bank_bits :][:32]
+        group, bank, row = self._times.place(self.address)
         m.d.comb += [
-            read.addr.eq(self.address[row_shift:][:bank_bits]),
-            write.addr.eq(read.addr),
+            read.addr.eq(bank),
+            write.addr.eq(bank),
             write.en.eq(self.enable),
             write.data.opened.eq(1),
             write.data.row.eq(row),
         ]
-        return read.data, write.data, row
+        return read.data, write.data, group, row[:32]
+
+    def _order(self, m, begin):
+        """Earliest begin that keeps the order of the access's ID and direction."""
+        m.submodules.begins = begins = memory.Memory(
+            shape=TIME_BITS, depth=2 << self._id_bits, init=[]
+        )
+        read, write = begins.read_port(domain="comb"), begins.write_port()
+        m.d.comb += [
+            read.addr.eq(Cat(self.id, self.write)),
+            write.addr.eq(read.addr),
+            write.en.eq(self.enable),
+            write.data.eq(begin),
+        ]
+        return Mux(read.data == 0, 0, plus(read.data, self._times.t_beat_ps))
 
     def elaborate(self, platform):
         m = Module()
         times = self._times
-        bank, new_bank, row = self._bank(m)
+        m.submodules.activates = activates = ActivatePlaces(times)
+        m.submodules.data = places = DataPlaces(times)
+        bank, new_bank, group, row = self._bank(m)
         epoch, now_epoch, new_epoch = self.refreshes, Signal(32), Signal(32)
-        bus_free = Signal(TIME_BITS)
-        activates = [Signal(TIME_BITS, name=f"activate{n}") for n in range(4)]
-        seen = Signal(range(5))
-        opened, fits = Signal(), Signal()
+        opened, same_row, fits = Signal(), Signal(), Signal()
         latency = Mux(self.write, times.t_cwl_ps, times.t_cl_ps)
         m.d.comb += now_epoch.eq(later(self.time // times.t_refi_ps, epoch))
         refresh_end = plus(now_epoch * times.t_refi_ps, times.t_rfc_ps)
         start = self._time(m, "start", later(self.time, Mux(now_epoch == 0, 0, refresh_end)))
-        m.d.comb += opened.eq(bank.opened & (bank.epoch == now_epoch))
         precharged = plus(later(start, bank.precharge_from), times.t_rp_ps)
-        spaced = later(
-            Mux(seen == 0, 0, plus(activates[0], times.t_rrd_ps)),
-            Mux(seen != 4, 0, plus(activates[3], times.t_faw_ps)),
-        )
-        activate = self._time(m, "activate", later(Mux(opened, precharged, start), spaced))
-        same_row = Signal()
-        m.d.comb += same_row.eq(opened & (bank.row == row))
+        activate, begin = activates.found, places.found
         column = Mux(same_row, later(start, bank.column_from), plus(activate, times.t_rcd_ps))
-        begin = self._time(m, "begin", later(plus(column, latency), bus_free))
+        final_begin = Signal(TIME_BITS)
+        m.d.comb += [
+            opened.eq(bank.opened & (bank.epoch == now_epoch)),
+            same_row.eq(opened & (bank.row == row)),
+            activates.ready.eq(Mux(opened, precharged, start)),
+            activates.kind.group.eq(group),
+            places.ready.eq(later(plus(column, latency), self._order(m, final_begin))),
+            places.kind.group.eq(group),
+            places.kind.write.eq(self.write),
+        ]
         next_refresh = self._time(
             m, "next_refresh", plus(now_epoch * times.t_refi_ps, times.t_refi_ps)
         )
         m.d.comb += fits.eq(plus(begin, times.t_beat_ps) <= next_refresh)
         # What does not fit waits for the refresh and opens its row anew; nothing is in its way.
-        reopened = plus(next_refresh, times.t_rfc_ps)
+        reopened = self._time(m, "reopened", plus(next_refresh, times.t_rfc_ps))
         final_activate = self._time(m, "final_activate", Mux(fits, activate, reopened))
-        final_begin = self._time(
-            m, "final_begin", Mux(fits, begin, plus(reopened, times.t_rcd_ps + latency))
+        m.d.comb += final_begin.eq(
+            Mux(fits, begin, plus(reopened, times.t_rcd_ps + latency)),
         )
         end = self._time(m, "end", plus(final_begin, times.t_beat_ps))
         recovered = self._time(
@@ -159,10 +168,11 @@ class DramPlanner(wiring.Component):
                     Mux(self.hit, bank.precharge_from, plus(final_activate, times.t_ras_ps)),
                 )
             ),
+            places.put.eq(self.enable),
+            activates.put.eq(self.enable & ~self.hit),
         ]
+        for listed, time in ((places, final_begin), (activates, final_activate)):
+            m.d.comb += [listed.last.eq(~fits), listed.at.eq(time)]
         with m.If(self.enable):
-            m.d.sync += [epoch.eq(new_epoch), bus_free.eq(end)]
-            with m.If(~self.hit):
-                m.d.sync += [activates[0].eq(final_activate), seen.eq(Mux(seen == 4, 4, seen + 1))]
-                m.d.sync += [after.eq(before) for before, after in pairwise(activates)]
+            m.d.sync += epoch.eq(new_epoch)
         return m

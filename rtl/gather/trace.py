@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out, connect
 
 from rtl.axi4 import Axi4Read
 from rtl.contract.axi import Burst
+from rtl.contract.gather import AXI_ID_BITS
 from rtl.gather.dram import SimDram
 from rtl.sim_memory import SimMemory
 
@@ -26,7 +27,8 @@ class TraceDone(data.Struct):
 class TracePlayer(wiring.Component):
     """Reads single beats at addresses from a memory, one a clock where the bus takes them.
 
-    All have one AXI ID, and as many are in flight as the bus takes.
+    They have all AXI IDs by turns, so that the memory may answer them in its own order, and as many
+    are in flight as the bus takes.
 
     Parameters
     ----------
@@ -73,6 +75,7 @@ class TracePlayer(wiring.Component):
             move.eq((unread != 0) & (~ar.valid | ar.ready)),
             self.storage.read_address.eq(place),
             self.storage.read_enable.eq(move),
+            ar.payload.id.eq(place - 1),
             ar.payload.addr.eq(self.storage.read_data),
             ar.payload.size.eq((self._axi.data_bits // 8).bit_length() - 1),
             ar.payload.burst.eq(Burst.INCR),
@@ -127,7 +130,7 @@ class DramTraceUnit(wiring.Component):
         places=1 << 16,
         emitted=False,
     ):
-        id_bits = 2
+        id_bits = AXI_ID_BITS
         self.dram = SimDram(
             period_ps=period_ps,
             times=times,

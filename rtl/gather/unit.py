@@ -17,9 +17,9 @@ from rtl.contract.gather import (
     ViolationSource,
 )
 from rtl.contract.gather_rings import RingWrite
-from rtl.gather.axi_checker import AxiReadChecker, AxiWriteChecker
+from rtl.gather.axi_checker import AxiOrderChecker, AxiReadChecker, AxiWriteChecker
 from rtl.gather.core import GatherUnit
-from rtl.gather.dram import SimDram
+from rtl.gather.dram import ORDER_BITS, SimDram
 from rtl.gather.landing import ResultLanding
 from rtl.gather.launch_turns import LaunchTurns
 from rtl.gather.mailbox import Mailbox
@@ -190,6 +190,7 @@ class GatherSimUnit(wiring.Component):
         self._checkers = (
             AxiReadChecker(Axi4Read(64, data_bits, id_bits)),
             AxiWriteChecker(self._write_axi),
+            AxiOrderChecker(Axi4Read(64, data_bits, id_bits), ORDER_BITS),
         )
         self._launch_depth = launch_depth
         super().__init__(
@@ -218,11 +219,12 @@ class GatherSimUnit(wiring.Component):
         m = Module()
         m.submodules.core, m.submodules.dram = self.core, self.dram
         m.submodules.staging, m.submodules.landing = self.staging, self.landing
-        m.submodules.read_checker, m.submodules.write_checker = self._checkers
+        read_checker, write_checker, order_checker = self._checkers
+        m.submodules.read_checker, m.submodules.write_checker = read_checker, write_checker
+        m.submodules.order_checker = order_checker
         m.submodules.launches = launches = Mailbox(GatherLaunch, self._launch_depth)
         m.submodules.stages = stages = Mailbox(StageRequest, self.staging.slots)
         m.submodules.violations = violations = ViolationLatch(len(ViolationSource))
-        read_checker, write_checker = self._checkers
         connect(m, self.core.axi, read_checker.manager)
         connect(m, read_checker.subordinate, self.dram.read)
         connect(m, write_checker.subordinate, self.dram.write)
@@ -246,7 +248,12 @@ class GatherSimUnit(wiring.Component):
             launches.messages.ready.eq(turns.single.ready & ~self.landing.occupied),
             started.eq(self.core.launches.valid & self.core.launches.ready),
             self.landing.start.eq(started),
-            violations.found0.eq(read_checker.rule),
+            order_checker.taken.eq(self.dram.read.r.valid & self.dram.read.r.ready),
+            order_checker.id.eq(self.dram.read.r.payload.id),
+            order_checker.order.eq(self.dram.order),
+            violations.found0.eq(
+                Mux(read_checker.rule != 0, read_checker.rule, order_checker.rule)
+            ),
             violations.found1.eq(write_checker.rule),
             violations.found2.eq(self.landing.overflow),
         ]

@@ -28,6 +28,7 @@ OVERRIDES = {
     "fpga.stage_slot": "512 B",
     # Every 64 bytes lie in a row of their own, in two banks by turns.
     "fpga.dram.banks": 2,
+    "fpga.dram.groups": 1,
     "fpga.dram.row": "64 B",
     "fpga.dram.t_refi": "2 us",
 }

@@ -38,8 +38,10 @@ OVERRIDES = {
     "fpga.outstanding_reads": 4,
     # Blocks, descriptors and positions lie in three rows of one bank.
     "fpga.dram.banks": 2,
+    "fpga.dram.groups": 1,
     "fpga.dram.row": "1 KiB",
     "fpga.dram.t_beat": "4 ns",
+    "fpga.dram.t_ccd_l": "4 ns",
     "fpga.dram.t_cl": "16 ns",
     "fpga.dram.t_cwl": "12 ns",
     "fpga.dram.t_rcd": "20 ns",

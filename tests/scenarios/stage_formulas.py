@@ -110,7 +110,8 @@ def _staging(c, segment):
     beats = segment.span.payload_bytes // DRAM_WORD_BYTES
     is_block = beats > 1
     opened = c["fpga.dram.t_rcd"] + (0 if is_block else c["fpga.dram.t_rp"])
-    data = c["fpga.dram.t_cwl"] + beats * c["fpga.dram.t_beat"]
+    data = c["fpga.dram.t_cwl"] + c["fpga.dram.t_beat"]
+    data += (beats - 1) * max(c["fpga.dram.t_beat"], c["fpga.dram.t_ccd_l"])
     return opened + data + c["fpga.dram.t_controller"]
 
 
