@@ -5,7 +5,7 @@ import pytest
 
 from rtl.axi4 import Axi4Read, Axi4Write
 from rtl.contract.axi import AxiRule, Burst
-from rtl.gather.axi_checker import AxiReadChecker, AxiWriteChecker
+from rtl.gather.axi_checker import AxiOrderChecker, AxiReadChecker, AxiWriteChecker
 from tests.gather_bench import simulate
 
 READ, WRITE = Axi4Read(64, 32, 2), Axi4Write(64, 32, 2)
@@ -86,6 +86,7 @@ BAD_READS = [
     ([ar(len=1), r(last=1)], AxiRule.LAST_WRONG),
     ([ar(len=1), r(last=0), r(last=0)], AxiRule.LAST_WRONG),
     ([ar(), r(last=0)], AxiRule.LAST_WRONG),
+    ([ar(len=1), ar(), r()], AxiRule.LAST_WRONG),  # the second burst first, with one ID
     ([ar()] * 9, AxiRule.TOO_MANY),
 ]
 GOOD_WRITES = [
@@ -121,6 +122,35 @@ def test_good_reads_pass(clocks):
 def test_bad_read_is_named_in_its_clock(clocks, rule):
     rules = watch(AxiReadChecker(READ, depth=8), clocks)
     assert rules == [AxiRule.NONE] * (len(clocks) - 1) + [rule]
+
+
+@pytest.mark.parametrize(
+    ("beats", "broken"),
+    [
+        ([(0, 0), (0, 1), (0, 2)], []),
+        ([(0, 0), (2, 0), (1, 0), (2, 1), (0, 1)], []),
+        ([(3, number % 4) for number in range(9)], []),  # numbers have two bits
+        ([(0, 1)], [0]),
+        ([(0, 0), (1, 1), (1, 0)], [1, 2]),
+        ([(0, 0), (0, 0)], [1]),
+    ],
+)
+def test_order_within_an_id_is_watched(beats, broken):
+    checker, rules = AxiOrderChecker(READ, 2), []
+
+    async def bench(ctx):
+        for id, order in beats:
+            ctx.set(checker.taken, 1)
+            ctx.set(checker.id, id)
+            ctx.set(checker.order, order)
+            rules.append(ctx.get(checker.rule))
+            await ctx.tick()
+        ctx.set(checker.taken, 0)
+        assert not ctx.get(checker.rule)
+
+    simulate(checker, bench)
+    assert [place for place, rule in enumerate(rules) if rule] == broken
+    assert set(rules) <= {AxiRule.NONE, AxiRule.REORDERED}
 
 
 @pytest.mark.parametrize("clocks", GOOD_WRITES)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from rtl.contract.dram import SETTLED, DramTimes
 
-__all__ = ["ACCESSES", "DDR4", "PLANNED", "DramModel", "planned"]
+__all__ = ["ACCESSES", "DDR4", "PLANNED", "ROUND", "DramModel", "planned"]
 
 DDR4 = DramTimes(
     banks=16,
@@ -34,6 +34,33 @@ DDR4 = DramTimes(
     reorder=4,
 )
 """Times of the kind that a platform has: nothing is a multiple of the clock."""
+
+ROUND = DramTimes(
+    banks=4,
+    groups=1,
+    row_bytes=1024,
+    t_beat_ps=4_000,
+    t_ccd_l_ps=4_000,
+    t_cl_ps=14_000,
+    t_cwl_ps=10_000,
+    t_rcd_ps=13_000,
+    t_rp_ps=12_000,
+    t_ras_ps=32_000,
+    t_rtp_ps=7_000,
+    t_wr_ps=15_000,
+    t_rrd_ps=3_000,
+    t_rrd_l_ps=3_000,
+    t_faw_ps=21_000,
+    t_refi_ps=1_000_000,
+    t_rfc_ps=100_000,
+    t_wtr_s_ps=2_000,
+    t_wtr_l_ps=6_000,
+    t_rtw_ps=1_000,
+    t_controller_ps=0,
+    turn=1,
+    reorder=0,
+)
+"""Round numbers, so that sums can be followed; one group, in order."""
 
 
 @dataclass
@@ -173,7 +200,7 @@ class DramModel:
 PLANNED = (
     replace(DDR4, reorder=0, groups=1, t_refi_ps=1_000_000, row_bytes=1024),
     replace(DDR4, reorder=3, groups=2, t_refi_ps=1_000_000, t_faw_ps=60_000, row_bytes=1024),
-    replace(DDR4, t_refi_ps=1_000_000, row_bytes=1024),
+    replace(DDR4, reorder=8, t_refi_ps=1_000_000, t_faw_ps=60_000, row_bytes=1024),
 )
 """Devices on which random accesses are compared: in order, and out of it."""
 ACCESSES = 2000
