@@ -10,11 +10,11 @@ SIM ?= verilator
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 .PHONY: help setup compare test check sim verilog bench bench-flash-channel bench-firmware
-.PHONY: bench-bch bench-gather gather-campaign flash-campaign bch-campaign firmware-fuzz randomness
+.PHONY: bench-bch bench-gather bench-p2p gather-campaign flash-campaign bch-campaign firmware-fuzz randomness
 .PHONY: synth formal firmware-costs clean
 
 help:  ## this list
-	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:[^#]*## /\t/' | expand -t 22
+	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed 's/:[^#]*## /\t/' | expand -t 22
 
 setup: $(STAMP)  ## .venv with everything in it; Icarus Verilog where apt may install it
 
@@ -82,6 +82,10 @@ bench-gather: $(STAMP)  ## the gather unit against its memory's bound, into docs
 	mkdir -p build/bench
 	$(BIN)/csd-cosim bench gather --json build/bench/gather.json --docs docs/gather.md \
 		--plot build/bench/gather.png $(ARGS)
+
+bench-p2p: $(STAMP)  ## reads from SSD to card by size, beside a SmartSSD's, into docs and build
+	mkdir -p build/bench
+	$(BIN)/csd-cosim bench p2p --json build/bench/p2p.json --docs docs/p2p.md $(ARGS)
 
 synth: $(STAMP)  ## cells and clock of the RTL on an ECP5, cells on an UltraScale+ (UNITS=a,b), into docs and build
 	$(BIN)/python -m cosim.synthesis $(if $(UNITS),--units $(UNITS),--page docs/synthesis.md) \

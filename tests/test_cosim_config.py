@@ -80,8 +80,15 @@ def test_the_schema_knows_every_key():
     assert json.loads(json.dumps(schema)) == schema
 
 
-def test_platforms_that_ship_are_the_five():
-    assert platform_names() == ["cosmos_oracle", "cosmos_plus", "host_xeon", "smartssd", "tiny"]
+def test_platforms_that_ship_are_the_six():
+    assert platform_names() == [
+        "cosmos_oracle",
+        "cosmos_plus",
+        "host_xeon",
+        "smartssd",
+        "smartssd_ssd",
+        "tiny",
+    ]
 
 
 def test_the_oracle_differs_from_cosmos_plus_by_its_cores_alone():

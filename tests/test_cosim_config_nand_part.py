@@ -55,6 +55,7 @@ def written(tmp_path):
 def test_parts_that_come_with_the_package():
     assert part_names() == [
         "hynix-mlc-slc-mode",
+        "samsung-vnand-tlc",
         "tiny",
         "tiny-2k",
         "toshiba-th58tfxxt23ba",

@@ -182,6 +182,23 @@ def bench_firmware(
     typer.echo(text, nl=False)
 
 
+@bench_app.command("p2p")
+def bench_p2p(
+    json_file: JsonFile = None,
+    docs: Annotated[Path | None, typer.Option(help="Page whose table to bring up to date.")] = None,
+    ssd: Annotated[str, typer.Option(help="SSD platform.")] = "smartssd_ssd",
+    card: Annotated[str, typer.Option(help="FPGA platform.")] = "smartssd",
+    largest: Annotated[
+        int, typer.Option(min=4, help="KiB of the largest request; 131072 published.")
+    ] = 131_072,
+) -> None:
+    """Reads from SSD to card, one after the other, by size, beside a SmartSSD's published ones."""
+    from cosim.bench.p2p_command import run
+
+    text = run(ssd, card, largest=largest << 10, json_path=json_file, docs=docs)
+    typer.echo(text, nl=False)
+
+
 def _integers(option: str, text: str | None) -> list[int] | None:
     if text is None:
         return None

@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 
 from cosim.bench.flash_channel_bound import BusBound
+from cosim.bench.timed_card import TimedCard
 from cosim.bench.timed_flash import TimedFlash
 from cosim.config.build import (
     bus_phases,
+    dram_times,
     firmware_parameters,
     host_costs,
     link_parameters,
@@ -24,12 +26,14 @@ from cosim.config.build import (
     period_ps,
     queue_registers,
     striping,
+    wire_parameters,
 )
 from cosim.config.load import default_platforms, load_platform
 from cosim.config.model import FirmwareCsd
+from cosim.config.platform import FpgaPlatform
 from cosim.host_memory import HostMemory
 from cosim.kernel import Kernel
-from cosim.links import DevicePort, HostPort, PcieLink
+from cosim.links import DevicePort, Direction, HostPort, PcieLink
 from cosim.medium import IdArray
 from cosim.spans import SpanLog
 from firmware_model.device import Device
@@ -87,16 +91,37 @@ def core_times(spans: SpanLog, cores: Sequence[str], *, since_ps: int = 0) -> li
 class Ssd:
     """Host, link and SSD of a platform on one kernel, with ``graph`` on the flash.
 
-    ``graph`` is a :class:`~host.graph.Graph`, or what acts like one.
+    Parameters
+    ----------
+    platform : str
+        SSD platform.
+    graph : Graph, or what acts like one
+        Its edge list array lies on the flash from block 0 on.
+    whole_page : bool
+        As of a system.
+    card : FpgaPlatform, optional
+        A card beside it, whose DRAM takes peer-to-peer writes; see :class:`TimedCard`.
+    window_bytes : int
+        Of the card's DRAM.
     """
 
-    def __init__(self, platform: str, graph: Any) -> None:
+    def __init__(
+        self,
+        platform: str,
+        graph: Any,
+        *,
+        whole_page: bool = True,
+        card: FpgaPlatform | None = None,
+        window_bytes: int = 0,
+    ) -> None:
         platforms = default_platforms()
         ssd = load_platform(platform)
         part, layout, places = nand_part(ssd), page_layout(ssd), striping(ssd)
         ids = IdArray(graph.indices, ID_BYTES)
         parameters = firmware_parameters(
-            ssd, FirmwareCsd(kind="firmware-csd", name="firmware-csd"), ids.length_bytes
+            ssd,
+            FirmwareCsd(kind="firmware-csd", name="firmware-csd", whole_page=whole_page),
+            ids.length_bytes,
         )
         clock_ps = period_ps(ssd.flash.clock.value)
         bound = BusBound(part=part, period_ps=clock_ps, phases=bus_phases(ssd))
@@ -116,7 +141,14 @@ class Ssd:
         """Of all channels, without parity."""
         memory = HostMemory()
         link = PcieLink(self.kernel, "pcie.ssd", link_parameters(ssd.pcie))
-        port = DevicePort(self.kernel, link, memory)
+        self.card: TimedCard | None = None
+        peer: Direction | None = None
+        if card is not None:
+            self.card = TimedCard(self.kernel, dram_times(card), window_bytes)
+            peer = Direction(
+                self.kernel, wire_parameters(card.p2p), "pcie.p2p", "pcie.p2p", shares=link.up
+            )
+        port = DevicePort(self.kernel, link, memory, peer=peer, card=self.card)
         self.driver = NvmeDriver(
             self.kernel,
             HostPort(self.kernel, memory, link, port),
