@@ -156,8 +156,7 @@ class FpgaPort:
         landings = []
         for start in range(0, len(data), size):
             piece = data[start : start + size]
-            overhead = down.parameters.write_overhead(len(piece))
-            cause = yield from down.occupy(len(piece), overhead, cause, request=request, kind=kind)
+            cause = yield from down.send(len(piece), cause, request=request, kind=kind)
             landing = self._land(address + start, piece, cause, request, kind)
             landings.append(self._kernel.env.process(landing))
         yield self._kernel.env.all_of(landings)
@@ -198,10 +197,8 @@ class FpgaPort:
 
     def abort(self, cause: Cause, *, request: int = 0) -> Generator[Any, Any, Cause]:
         """Write the card's abort register; returns when the write has left the host."""
-        link = self._link.down
-        headers = link.parameters.write_overhead(ABORT_BYTES)
-        cause = yield from link.occupy(
-            ABORT_BYTES, headers, cause, request=request, kind="card_registers"
+        cause = yield from self._link.down.send(
+            ABORT_BYTES, cause, request=request, kind="card_registers"
         )
         self._kernel.env.process(self._abort(cause, request))
         return cause

@@ -1,7 +1,7 @@
 """The run's clock: one SimPy environment, its spans, and resources that keep causes."""
 
-from collections.abc import Generator
-from typing import Any
+from collections.abc import Callable, Generator
+from typing import Any, Protocol
 
 import simpy
 
@@ -20,7 +20,7 @@ class Kernel:
     def __init__(self) -> None:
         self.env = simpy.Environment(initial_time=BOOT_PS)
         self.spans = SpanLog()
-        self.resources: list[CausalResource] = []
+        self.resources: list[Waited] = []
         """All that were made on this kernel."""
 
     def reserve(self) -> int:
@@ -71,6 +71,13 @@ class Kernel:
         return CausalResource(self, name, capacity)
 
 
+class Waited(Protocol):
+    """What keeps count of its waits."""
+
+    name: str
+    waits: int
+
+
 class CausalResource:
     """A SimPy resource whose waits name the span that ended them."""
 
@@ -86,7 +93,7 @@ class CausalResource:
     def use(
         self,
         stage: str,
-        duration_ps: int,
+        duration_ps: int | Callable[[int], int],
         cause: Cause,
         *,
         request: int = 0,
@@ -95,7 +102,10 @@ class CausalResource:
         kind: str = "",
         unit: str | None = None,
     ) -> Generator[Any, Any, Cause]:
-        """Hold the resource; ``unit`` is whose span it is, else the resource's own."""
+        """Hold the resource; ``unit`` is whose span it is, else the resource's own.
+
+        How long may depend on when it is granted.
+        """
         env = self._kernel.env
         ready_ps = int(env.now)
         with self._resource.request() as grant:
@@ -104,7 +114,8 @@ class CausalResource:
             if start_ps != ready_ps:
                 self.waits += 1
                 cause = self._released
-            yield env.timeout(duration_ps)
+            held_ps = duration_ps if isinstance(duration_ps, int) else duration_ps(start_ps)
+            yield env.timeout(held_ps)
             done = self._kernel.record(
                 self.name if unit is None else unit,
                 stage,

@@ -1,18 +1,20 @@
 """PCIe links between host, SSD and FPGA card, and the ports that stand on them.
 
 A link has two directions, each a resource that one packet stream holds at a time. Moving n bytes
-takes ceil(n / max payload) packets, each with its header, at the link's rate; then the bytes fly
-for the link's latency, which holds nothing. So a transfer is two spans: the direction's own (stage
+takes ceil(n / max payload) packets, each with its header, at the link's rate, and as soon as the
+receiver has room for each (:mod:`cosim.credits`); then the bytes fly for the link's latency, which
+holds nothing. So a transfer is two spans: the direction's own (stage
 and unit ``pcie.ssd.up``, ``pcie.ssd.down``, ...) and the flight (stage ``pcie.ssd.latency``, unit
 ``pcie.ssd.up.flight``, ...). The packets of one transfer are not interleaved with another's.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 import simpy
 
+from cosim.credits import CREDIT_BYTES, PostedCredits, ReadWindow
 from cosim.host_memory import HostMemory
 from cosim.kernel import CausalResource, Kernel
 from rtl.contract.kernel import P2P_BASE, BusError, Cause
@@ -51,6 +53,10 @@ class WireParameters:
     """Of a write packet."""
     header_bytes: int
     """Framing, sequence number, header and CRC of any packet."""
+    posted_headers: int
+    """Write packets for which the receiver has room."""
+    posted_data_bytes: int
+    """Their data for which it has room; at least a packet's, in whole credits of 16 bytes."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -60,6 +66,18 @@ class WireParameters:
                 raise ValueError(
                     f"{field.name} must be an integer of at least {least}, not {value!r}"
                 )
+
+        least = -(-self.max_payload_bytes // CREDIT_BYTES) * CREDIT_BYTES
+        if self.posted_data_bytes < least or self.posted_data_bytes % CREDIT_BYTES:
+            raise ValueError(
+                f"posted_data_bytes must be a multiple of {CREDIT_BYTES} from {least} up, "
+                f"not {self.posted_data_bytes}"
+            )
+
+    def packets(self, length: int) -> Iterator[int]:
+        """Data of each packet of a write of ``length`` bytes."""
+        for start in range(0, length, self.max_payload_bytes):
+            yield min(self.max_payload_bytes, length - start)
 
     def duration_ps(self, length: int) -> int:
         """Time of ``length`` bytes, headers included, on the wire; rounded up."""
@@ -78,6 +96,8 @@ class LinkParameters(WireParameters):
     """Most bytes that one read request asks for."""
     read_completion_bytes: int
     """Payload of one completion packet of a read."""
+    read_window_bytes: int
+    """Bytes that a device may have asked for and not received yet."""
 
     def request_overhead(self, length: int) -> int:
         """Bytes of the read requests for ``length`` bytes, all of them headers."""
@@ -117,6 +137,13 @@ class Direction:
             CausalResource(kernel, name) if shares is None else shares._wire
         )
         self._latency_stage = f"{link}.latency"
+        self._credits = PostedCredits(
+            kernel,
+            f"{name}.credits",
+            headers=parameters.posted_headers,
+            data_bytes=parameters.posted_data_bytes,
+            latency_ps=parameters.latency_ps,
+        )
 
     def occupy(
         self, payload_bytes: int, overhead_bytes: int, cause: Cause, *, request: int, kind: str
@@ -129,6 +156,35 @@ class Direction:
             request=request,
             payload_bytes=payload_bytes,
             overhead_bytes=overhead_bytes,
+            kind=kind,
+            unit=self.name,
+        )
+
+    def send(
+        self, length: int, cause: Cause, *, request: int, kind: str
+    ) -> Generator[Any, Any, Cause]:
+        """Posted write of ``length`` bytes; returns as the last one leaves.
+
+        The wire is held while a packet waits for credits, too.
+        """
+        parameters = self.parameters
+
+        def held_ps(start_ps: int) -> int:
+            end_ps = self._credits.send(
+                start_ps,
+                parameters.packets(length),
+                parameters.duration_ps,
+                parameters.header_bytes,
+            )
+            return end_ps - start_ps
+
+        return self._wire.use(
+            self.name,
+            held_ps,
+            cause,
+            request=request,
+            payload_bytes=length,
+            overhead_bytes=parameters.write_overhead(length),
             kind=kind,
             unit=self.name,
         )
@@ -151,8 +207,7 @@ class Direction:
         self, length: int, cause: Cause, *, request: int, kind: str
     ) -> Generator[Any, Any, Cause]:
         """Posted write of ``length`` bytes; returns when it has taken effect."""
-        overhead = self.parameters.write_overhead(length)
-        cause = yield from self.occupy(length, overhead, cause, request=request, kind=kind)
+        cause = yield from self.send(length, cause, request=request, kind=kind)
         return (yield from self.fly(cause, request=request, kind=kind))
 
 
@@ -182,7 +237,8 @@ class DevicePort:
     """The PCIe world as the SSD sees it; see ``rtl.contract.kernel.DevicePort``.
 
     An address is checked before anything is sent, so that a :exc:`BusError` costs no time. A read
-    sends all of its requests, then its completions come down in one piece. The SSD knows of a
+    sends all of its requests, then its completions come down in one piece; one that is larger than
+    the device's room for completions is several, one after the other. The SSD knows of a
     posted write only that it has left; that completion entries follow data, and interrupts follow
     entries, is the link's order. Data for the card goes another way, so the SSD waits for the
     card's acknowledgement (a read of no length behind the data) before it completes the command.
@@ -220,6 +276,7 @@ class DevicePort:
         self._kernel = kernel
         self._link = link
         self._reads = link.up.parameters
+        self._window = ReadWindow(kernel, "pcie.ssd.read-window", self._reads.read_window_bytes)
         self._memory = memory
         self._peer = peer
         self._card = card
@@ -229,6 +286,18 @@ class DevicePort:
     ) -> Generator[Any, Any, tuple[bytes, Cause]]:
         _check_length(length)
         self._memory.check(address, length)
+        most, pieces = self._window.size_bytes, []
+        for start in range(0, length, most):
+            piece = min(most, length - start)
+            cause = yield from self._window.acquire(piece, cause)
+            data, cause = yield from self._read(address + start, piece, cause, request, kind)
+            self._window.release(piece, cause)
+            pieces.append(data)
+        return b"".join(pieces), cause
+
+    def _read(
+        self, address: int, length: int, cause: Cause, request: int, kind: str
+    ) -> Generator[Any, Any, tuple[bytes, Cause]]:
         up, down = self._link.up, self._link.down
         asked = self._reads.request_overhead(length)
         cause = yield from up.occupy(0, asked, cause, request=request, kind=kind)
@@ -246,9 +315,7 @@ class DevicePort:
         if address >= P2P_BASE:
             return (yield from self._write_peer(address, data, cause, request, kind))
         self._memory.check(address, len(data))
-        up = self._link.up
-        overhead = up.parameters.write_overhead(len(data))
-        cause = yield from up.occupy(len(data), overhead, cause, request=request, kind=kind)
+        cause = yield from self._link.up.send(len(data), cause, request=request, kind=kind)
         self._kernel.env.process(self._arrive(address, data, cause, request, kind))
         return cause
 

@@ -16,8 +16,11 @@ LINK = LinkParameters(
     latency_ps=300_000,
     max_payload_bytes=256,
     header_bytes=24,
+    posted_headers=64,
+    posted_data_bytes=1 << 16,
     read_request_bytes=512,
     read_completion_bytes=128,
+    read_window_bytes=1 << 16,
 )
 STAGE_PS = 50_000
 RUN_PS = 700_000

@@ -33,8 +33,11 @@ LINK = LinkParameters(
     latency_ps=300_000,
     max_payload_bytes=256,
     header_bytes=24,
+    posted_headers=64,
+    posted_data_bytes=1 << 16,
     read_request_bytes=512,
     read_completion_bytes=64,
+    read_window_bytes=1 << 16,
 )
 FIRST_PAGE = 5
 

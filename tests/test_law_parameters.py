@@ -96,6 +96,9 @@ CHANGES = {
     "ssd.pcie.header": (CALM_FIRMWARE, "20 B"),
     "ssd.pcie.max_read_request": (CALM_FIRMWARE, "256 B"),
     "ssd.pcie.read_completion": (CALM_FIRMWARE, "128 B"),
+    "ssd.pcie.read_window": (CALM_FIRMWARE, "1 KiB"),
+    "ssd.pcie.posted_headers": (CALM_FIRMWARE, 1),
+    "ssd.pcie.posted_data": (CALM_FIRMWARE, "16 B", {"ssd.pcie.max_payload": "16 B"}),
     "fpga.clock": (CALM_FPGA, "125 MHz"),
     "fpga.window": (DRAWS, "32 KiB"),
     "fpga.outstanding_reads": (FPGA, 2),
@@ -122,6 +125,11 @@ CHANGES = {
         f"fpga.{link}.{key}": (CALM_FPGA, value)
         for link in ("p2p", "pcie")
         for key, value in (("max_payload", "32 B"), ("header", "20 B"))
+    },
+    **{
+        f"fpga.{link}.{key}": (CALM_FPGA, value, {f"fpga.{link}.max_payload": "32 B"})
+        for link in ("p2p", "pcie")
+        for key, value in (("posted_headers", 1), ("posted_data", "32 B"))
     },
 }
 """By constant: a system whose run it changes, another value, and what else must change with it."""

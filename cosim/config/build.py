@@ -132,6 +132,8 @@ def wire_parameters(link: Link) -> WireParameters:
         latency_ps=link.latency.value,
         max_payload_bytes=link.max_payload.value,
         header_bytes=link.header.value,
+        posted_headers=link.posted_headers.value,
+        posted_data_bytes=link.posted_data.value,
     )
 
 
@@ -141,6 +143,8 @@ def card_wires(link: CardLink) -> tuple[WireParameters, WireParameters]:
         "latency_ps": link.latency.value,
         "max_payload_bytes": link.max_payload.value,
         "header_bytes": link.header.value,
+        "posted_headers": link.posted_headers.value,
+        "posted_data_bytes": link.posted_data.value,
     }
     return (
         WireParameters(bytes_per_second=link.rate_up.value, **both),
@@ -154,6 +158,7 @@ def link_parameters(link: ReadLink) -> LinkParameters:
         **asdict(wire_parameters(link)),
         read_request_bytes=link.max_read_request.value,
         read_completion_bytes=link.read_completion.value,
+        read_window_bytes=link.read_window.value,
     )
 
 

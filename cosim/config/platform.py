@@ -256,6 +256,10 @@ class _Wire(Part):
     max_payload: Constant[Size]
     header: Constant[Size]
     """Framing, sequence number, header and CRC of a transaction-layer packet."""
+    posted_headers: Constant[Positive]
+    """Write packets for which a receiver has room."""
+    posted_data: Constant[Size]
+    """Data of write packets for which it has room."""
 
 
 class Link(_Wire):
@@ -280,6 +284,8 @@ class ReadLink(Link):
     max_read_request: Constant[Size]
     read_completion: Constant[Size]
     """Payload of one completion packet of a read."""
+    read_window: Constant[Size]
+    """Bytes that the device may have asked for and not received."""
 
 
 class Device(Part):
