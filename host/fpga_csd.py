@@ -42,6 +42,8 @@ class FpgaCsdParameters:
     """Who draws: ``host`` (only blocks with a sampled id are read) or ``device`` (whole lists)."""
     reads_in_flight: int = 32
     """Peer-to-peer reads outstanding; 1 is one after the other."""
+    whole_lists: bool = False
+    """Read whole lists where the host draws, too."""
     unique_reads: bool = True
     """Read what several slots of a round need only once."""
     max_transfer_bytes: int = 128 << 10
@@ -165,6 +167,7 @@ class FpgaCsdHost:
             unique=parameters.unique_reads,
             max_blocks=parameters.max_transfer_bytes // parameters.placement.lba_bytes,
             result_bytes=parameters.result_bytes,
+            whole_lists=parameters.whole_lists,
         ):
             slots = plan.part(part.first, part.end)
             cause = yield from self._copy_blocks(part, slots, cause, request)
@@ -179,7 +182,8 @@ class FpgaCsdHost:
     ) -> Generator[Any, Any, Cause]:
         """Read all blocks of a round into the window; several are in flight."""
         cpu = self.driver.cpu
-        mapped = slots.samples if self.parameters.explicit else len(slots)
+        single = self.parameters.explicit and not self.parameters.whole_lists
+        mapped = slots.samples if single else len(slots)
         map_ps = mapped * cpu.costs.map_block_ps
         cause = yield from cpu.work("map", map_ps, cause, request=request)
         failed, cause = yield from self._copies.copy(part.reads, cause, request)

@@ -100,19 +100,21 @@ def rounds(
     unique: bool,
     max_blocks: int,
     result_bytes: int,
+    whole_lists: bool = False,
 ) -> Iterator[Round]:
     """Cut a hop into rounds, in slot order, each as large as the window and the result allow.
 
     With ``explicit`` positions the blocks that hold a sampled id are read one by one, and positions
-    count from the start of the data area; drawn by the device, whole lists are read, in commands
-    of at most ``max_blocks``. ``unique``: what several slots of a round need is read once.
+    count from the start of the data area; drawn by the device, or with ``whole_lists``, whole lists
+    are read, in commands of at most ``max_blocks``. ``unique``: what several slots of a round need
+    is read once.
 
     Raises
     ------
     FpgaError
         If a single slot does not fit the window or the result.
     """
-    filler = _Explicit if explicit else _Drawn
+    filler = (_Listed if whole_lists else _Explicit) if explicit else _Drawn
     fill = filler(plan, placement, layout, unique, max_blocks)
     current = _Open(0)
     for slot in range(len(plan)):
@@ -182,6 +184,21 @@ class _Filler:
         rows["key"] = part.keys
         return rows
 
+    def close_explicit(self, current: _Open) -> Round:
+        """Orders that name positions: those of a target lie behind those of the one before."""
+        rows = self.descriptors(current, GatherMode.EXPLICIT)
+        taken = np.where(rows["degree"] > 0, rows["fan_out"], 0).astype(np.int64)
+        before = np.cumsum(taken) - taken
+        rows["positions_address"] = self.layout.position_base + 4 * before
+        rows["key"] = 0
+        current.round.descriptors = rows.tobytes()
+        current.round.positions = np.array(current.positions, dtype="<u4").tobytes()
+        return current.round
+
+    def has_room_for(self, current: _Open, positions: int) -> bool:
+        """Whether the area of positions holds so many more."""
+        return len(current.positions) + positions <= self.layout.area_bytes // 4
+
 
 class _Explicit(_Filler):
     """Single blocks; all of the data area is one list to the gather unit."""
@@ -212,8 +229,7 @@ class _Explicit(_Filler):
                 reads.append(BlockRead(self.placement.base_lba + block, 1, used))
                 used += size
             places.append((where + offset) // self.placement.id_bytes)
-        room = self.layout.area_bytes // 4
-        if used > self.layout.data_bytes or len(current.positions) + len(places) > room:
+        if used > self.layout.data_bytes or not self.has_room_for(current, len(places)):
             return False
         current.used = used
         current.placed.update(fresh)
@@ -223,14 +239,7 @@ class _Explicit(_Filler):
         return True
 
     def close(self, current: _Open) -> Round:
-        rows = self.descriptors(current, GatherMode.EXPLICIT)
-        taken = np.where(rows["degree"] > 0, rows["fan_out"], 0).astype(np.int64)
-        before = np.cumsum(taken) - taken
-        rows["positions_address"] = self.layout.position_base + 4 * before
-        rows["key"] = 0
-        current.round.descriptors = rows.tobytes()
-        current.round.positions = np.array(current.positions, dtype="<u4").tobytes()
-        return current.round
+        return self.close_explicit(current)
 
 
 class _Drawn(_Filler):
@@ -273,3 +282,24 @@ class _Drawn(_Filler):
         mode = GatherMode.DRAW_DISTINCT if distinct else GatherMode.DRAW
         current.round.descriptors = self.descriptors(current, mode).tobytes()
         return current.round
+
+
+class _Listed(_Drawn):
+    """Whole lists, and the positions to take from each."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._positions = self.plan.positions().tolist()
+
+    def needs(self, slot: int) -> str:
+        return f"{super().needs(slot)} and {self.counts[slot]} positions"
+
+    def add(self, current: _Open, slot: int) -> bool:
+        places = self._positions[slot][: self.counts[slot]]
+        if not self.has_room_for(current, len(places)) or not super().add(current, slot):
+            return False
+        current.positions += places
+        return True
+
+    def close(self, current: _Open) -> Round:
+        return self.close_explicit(current)

@@ -137,6 +137,17 @@ def test_fpga_csd_returns_the_reference(positions, fan_outs, in_flight):
     assert bench.host.reads == len(bench.ssd.entries)
 
 
+def test_fpga_csd_reads_whole_lists_where_the_host_draws_too():
+    graph, reads = random_graph(), {}
+    for keys in ({}, {"whole_lists": True}, {"positions": "device"}):
+        bench = Bench(graph, fpga(**keys))
+        expect_reference(bench, make_trace(graph, (4, 3)))
+        # Of each command, starting block and number of blocks.
+        reads[tuple(keys)] = [entry[40:52] for entry in bench.ssd.entries]
+    assert reads["whole_lists",] == reads["positions",]
+    assert reads["whole_lists",] != reads[()]
+
+
 @pytest.mark.parametrize(("sampling", "fan_outs"), SAMPLING)
 @pytest.mark.parametrize("make", [firmware, fpga])
 @pytest.mark.parametrize("positions", ["host", "device"])

@@ -4,6 +4,7 @@ import struct
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +25,7 @@ GRAPH = random_graph(nodes=200, hub=1_500)
     nodes=st.lists(st.integers(0, GRAPH.nodes - 1), min_size=1, max_size=60),
     fan_out=st.integers(1, 9),
     explicit=st.booleans(),
+    whole_lists=st.booleans(),
     sampling=st.sampled_from(Sampling),
     id_bytes=st.sampled_from([4, 8]),
     lba_bytes=st.sampled_from([512, 4096]),
@@ -37,6 +39,7 @@ def test_any_hop_through_any_window(
     nodes,
     fan_out,
     explicit,
+    whole_lists,
     sampling,
     id_bytes,
     lba_bytes,
@@ -54,6 +57,7 @@ def test_any_hop_through_any_window(
     flash = bytes(2 * lba_bytes) + GRAPH.indices.astype(f"<u{id_bytes}").tobytes() + bytes(8192)
     card = FakeCard(None, layout.window_bytes)
     counts, ids, places, slots = [], [], [], 0
+    single = explicit and not whole_lists
     for part in rounds(
         plan,
         explicit,
@@ -62,13 +66,14 @@ def test_any_hop_through_any_window(
         unique=unique,
         max_blocks=max_blocks,
         result_bytes=result_bytes,
+        whole_lists=whole_lists,
     ):
         assert part.first == slots < part.end
         slots = part.end
         card.window = bytearray(b"\xa5" * layout.window_bytes)  # what was not read is not there
         written = []
         for read in part.reads:
-            assert read.blocks <= (1 if explicit else max_blocks)
+            assert read.blocks <= (1 if single else max_blocks)
             end = read.offset + read.blocks * lba_bytes
             assert end <= layout.data_bytes
             written.append((read.offset, end))
@@ -77,7 +82,7 @@ def test_any_hop_through_any_window(
             ].ljust(end - read.offset, b"\0")
         written.sort()
         assert all(one[1] <= two[0] for one, two in pairwise(written))
-        if unique and explicit:
+        if unique and single:
             assert len({read.lba for read in part.reads}) == len(part.reads)
         for base, data in (
             (layout.descriptor_base, part.descriptors),
@@ -112,7 +117,8 @@ def test_an_empty_frontier_has_no_round():
         assert list(made) == []
 
 
-def test_a_round_ends_when_its_positions_are_full():
+@pytest.mark.parametrize("whole_lists", [False, True])
+def test_a_round_ends_when_its_positions_are_full(whole_lists):
     node = int(np.argmax(GRAPH.degrees))
     batch = MiniBatch(0, np.full(100, node, dtype=np.uint32), (20,), 1)
     plan = plan_hop(GRAPH, batch, 0, batch.targets)
@@ -126,6 +132,7 @@ def test_a_round_ends_when_its_positions_are_full():
         unique=True,
         max_blocks=1,
         result_bytes=1 << 20,
+        whole_lists=whole_lists,
     )
     found = [(part.first, part.end, len(part.positions)) for part in made]
     assert found == [(0, most, 80 * most), (most, 100, 80 * (100 - most))]

@@ -178,6 +178,7 @@ SYSTEM_KEYS = {
         "whole_page": (FPGA, False),
         "reads_in_flight": (FPGA, 1),
         "unique_blocks": (FPGA, False),
+        "whole_lists": (FPGA, True),
     },
 }
 LABELS = {"kind", "name"}

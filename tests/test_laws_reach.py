@@ -44,6 +44,13 @@ ELSEWHERE = {
     "gather.launch_waits": "test_laws_reach:test_two_workers_meet_at_the_card",
     "pcie.fpga.down.waits": "test_laws_reach:test_two_workers_meet_at_the_card",
     "pcie.fpga.up.waits": "test_laws_reach:test_two_workers_meet_at_the_card",
+    # Links have room for all that comes in a round trip.
+    "pcie.ssd.read-window.waits": "test_cosim_credits:test_reads_wait_for_room",
+    **{
+        f"pcie.{link}.credits.waits": "test_cosim_credits:"
+        "test_a_write_holds_the_link_while_it_waits_for_credits"
+        for link in ("ssd.up", "ssd.down", "fpga.up", "fpga.down", "p2p")
+    },
     # Results land in a memory that takes a word a clock.
     "gather.output_stalls": "test_rtl_gather:test_reads_stop_while_results_are_not_taken",
     # A command costs the firmware more than a clock of the channel.

@@ -108,6 +108,14 @@ def test_blocks_are_read_as_often_as_asked_for():
     assert count(once, "host.reads") < count(again, "host.reads")
 
 
+def test_whole_lists_are_those_that_the_device_would_draw_from():
+    listed, drawn = (
+        sampled(FPGA, **fpga(**keys)) for keys in ({"whole_lists": True}, {"positions": "device"})
+    )
+    assert count(listed, "host.reads") == count(drawn, "host.reads")
+    assert listed.subgraphs == drawn.subgraphs == sampled(FPGA).subgraphs
+
+
 def test_reads_in_flight_save_time():
     one, many = (sampled(FPGA, **fpga(reads_in_flight=n)) for n in (1, 32))
     assert one.latencies_ps[0] > 1.5 * many.latencies_ps[0]

@@ -87,6 +87,8 @@ class FpgaCsd(_SystemBase):
     kind: Literal["fpga-csd"]
     reads_in_flight: Count = 32
     """Peer-to-peer block reads outstanding at once."""
+    whole_lists: bool = False
+    """Whole lists are read where the host draws, too; where the device draws they always are."""
     unique_blocks: bool = True
     """Read a block that several positions of a hop need once."""
     gather: OwnGather | None = None

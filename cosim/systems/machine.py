@@ -317,6 +317,7 @@ def _host(
         positions=system.positions,
         reads_in_flight=system.reads_in_flight,
         unique_reads=system.unique_blocks,
+        whole_lists=system.whole_lists,
         max_transfer_bytes=platforms.ssd.nvme.transfer_limit.value,
     )
     return FpgaCsdHost(kernel, driver, card.port, inputs.graph, fpga)
