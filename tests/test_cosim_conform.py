@@ -9,12 +9,14 @@ from typer.testing import CliRunner
 
 from cosim.cli import app
 from cosim.config.load import load_config
+from cosim.conform.channel import conform_channel
 from cosim.conform.gather import conform_gather
 from cosim.conform.gather_cases import CASES
 from cosim.errors import UserError
 from rtl.gather import core
 from tests.mutation import mutated, put_in_place
 from tests.scenarios.own_blocks import MUTANTS
+from tests.system_runs import as_text, configuration
 from tests.test_architecture import ROOT
 from tests.test_cosim_own_rtl import EXAMPLE, example
 
@@ -173,3 +175,25 @@ class TestFlashChannel:
         assert found.pop("programs") == "not offered"
         assert set(found.values()) == {"pass"}
         assert len(found) == 8
+
+    @pytest.mark.parametrize(
+        ("slip", "case", "message"),
+        [
+            ("data", "single", "read of way 0, LUN 0, row 0, column 0, 2216 bytes: byte 2214 must"),
+            ("quiet", "single", "Deadlock: Nothing can happen any more at "),
+            ("status", "bad-commands", "READ of way 0, LUN 0, "),
+        ],
+    )
+    def test_slips_are_found(self, tmp_path, slip, case, message):
+        design = ROOT / "tests" / "designs" / "slipping_channel.py"
+        shutil.copy(design, tmp_path)
+        document = configuration()
+        block = {"amaranth": "slipping_channel:Slipping", "parameters": {"slip": slip}}
+        document["systems"][0]["flash_channel"] = block
+        (tmp_path / "c.yaml").write_text(as_text(document))
+        (outcome,) = conform_channel(
+            load_config(tmp_path / "c.yaml"), engine="icarus", pattern=case, out=tmp_path / "out"
+        )
+        assert outcome.result == "FAIL"
+        assert outcome.message.startswith(message)
+        assert outcome.at_ps > 0

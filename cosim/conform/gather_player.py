@@ -21,6 +21,8 @@ from rtl.contract.gather import GatherDone, GatherLaunch, GatherStatus
 __all__ = ["GatherPlay", "GatherPlayer", "LaunchRecord"]
 
 RESET_CLOCKS = 4
+MOST_AFTER_ABORT = 64
+"""Reads that a unit may still ask for: those that were on their way to the bus."""
 REST_CLOCKS = 24
 """After the last launch: nothing may come any more."""
 WORD_BITS = 64
@@ -105,6 +107,8 @@ class GatherPlayer:
         self._offered = 0
         self._inside: LaunchRecord | None = None
         self._clocks_inside = 0
+        self._asked = 0
+        """Reads that had been asked for when the launch inside was given up."""
         self._was_aborted = False
         """The last launch that ended was given up, so that reads of it may still be on the bus."""
         self._idle = 0
@@ -270,7 +274,10 @@ class GatherPlayer:
                 )
 
     def _judge_abort(self, record: LaunchRecord) -> None:
-        """The first targets of the reference, each whole or ABORTED."""
+        """The first targets of the reference, each whole or ABORTED; and soon."""
+        more = self.memory.requests - self._asked
+        if more > MOST_AFTER_ABORT:
+            raise Broken(f"launch {record.number}, given up, must not ask for {more} reads more")
         try:
             given_up(targets(record.found), targets(record.words))
         except AssertionError:
@@ -290,6 +297,7 @@ class GatherPlayer:
             return
         if self._wires["abort"] and not record.is_whole:
             record.aborted = self.edge
+            self._asked = self.memory.requests
         if self._play.aborts.get(record.number) == self._clocks_inside:
             self._wires.put("abort", 1)
 

@@ -110,13 +110,9 @@ MUTANTS = [
     ("list_end <= LIMIT", "1", "bad-descriptors", "the header of target"),
     ("position >= degree", "position > degree", "bad-descriptors", "the header of target"),
     ("if (words == 0) first", "if (words != 0) first", "stalls-results", "done.first of launch"),
-    ("launch_status <= ABORTED;", "", "abort", "done.status of launch 0 must be 3, not 0"),
+    ("giving_up <= 1;", "", "abort", "launch 0, given up, must not ask for"),
+    ("targets_left == 1 ||", "", "boundaries", "results.last must mark the last word"),
     ("if (rst) state <= IDLE;", "", "empty", "must be 0 or 1 after reset, not X"),
-    (
-        "if (m_axi_arready) state",
-        "if (m_axi_rvalid) state",
-        "empty",
-        "launch 0 hangs after 0 words",
-    ),
+    ("(degree == 0) finish(OK)", "(degree == 0) state <= CHECK", "empty", "launch 0 hangs after 0"),
     ("(mode == DRAW ||", "(mode == DRAW || mode == 2 ||", "draw-distinct-8-byte-ids", "header of"),
 ]
