@@ -51,10 +51,10 @@ class TestOurs:
         assert [each.name for each in outcomes] == [case.name for case in CASES]
 
     def test_passes_a_few(self):
-        result = conform("gather", SMALL, "--engine", "amaranth", "--filter", "empty|explicit")
+        result = conform("gather", SMALL, "--engine", "amaranth", "--filter", "empty|explicit-8")
         assert result.exit_code == 0, result.output
-        assert len(results_of(result.output)) == 3
-        assert result.output.endswith("gather: 3 passed, 0 failed, 0 not offered\n")
+        assert len(results_of(result.output)) == 2
+        assert result.output.endswith("gather: 2 passed, 0 failed, 0 not offered\n")
 
     @pytest.mark.slow
     @pytest.mark.parametrize(

@@ -199,6 +199,7 @@ class TestBuilds:
         assert keys(config)[0] == ours
         assert keys(config)[1] not in (ours, own)
 
+    @pytest.mark.slow
     def test_so_is_what_an_amaranth_class_becomes(self, keys, write_config):
         text = (
             "from rtl.gather.core import GatherUnit\nfrom own_depth import DEPTH\n"
