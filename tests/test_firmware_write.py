@@ -253,6 +253,20 @@ def test_a_page_whose_rest_cannot_be_read_is_not_written(bench):
     assert bench.device._reader.jobs.free == bench.parameters.page_jobs
 
 
+def test_a_map_page_that_cannot_be_read_fails_what_needs_it(bench):
+    place = bench.ftl.find(bench.ftl.map.pages)
+    bench.flash.uncorrectable[tuple(place)] = 1
+    assert bench.write(20, content(1, 512)) == Status.UNRECOVERED_READ_ERROR
+    assert bench.write(100, content(1, 1024)) == Status.UNRECOVERED_READ_ERROR
+    bench.put(Opcode.READ, 0, 1)
+    assert bench.host.wait(1)[0].status.status == Status.UNRECOVERED_READ_ERROR
+    bench.flash.uncorrectable.clear()
+    # Nothing is left of the write that failed.
+    assert bench.write(101, content(2, 512)) == Status.SUCCESS
+    assert bench.read(100, 2) == bytes(512) + content(2, 512)
+    assert bench.device._reader.jobs.free == bench.parameters.page_jobs
+
+
 def test_a_page_that_cannot_be_copied_stays_and_collection_goes_on():
     bench = WriteBench(parameters_of(pages=60))
     model = {}
