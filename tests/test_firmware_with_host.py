@@ -11,8 +11,10 @@ from cosim.links import DevicePort, HostPort, LinkParameters, PcieLink
 from cosim.medium import FlashMedium, IdArray
 from cosim.spans import critical_path, stage_totals
 from firmware_model.device import Device
+from firmware_model.ftl.geometry import FtlParameters
 from firmware_model.parameters import QueueRegisters
 from host.block_read import read_blocks
+from host.block_write import write_blocks
 from host.costs import HostCosts, HostCpu
 from host.driver import Command, NvmeDriver
 from host.errors import NvmeError
@@ -63,7 +65,8 @@ class Setting:
         device_port = DevicePort(self.kernel, link, memory)
         self.port = HostPort(self.kernel, memory, link, device_port)
         self.driver = NvmeDriver(self.kernel, self.port, HostCpu(self.kernel, COSTS), depth=depth)
-        medium = FlashMedium(PART, LAYOUT, BchCode(m=12, t=14, chunk_bytes=256), STRIPING)
+        code = BchCode(m=12, t=14, chunk_bytes=256)
+        medium = FlashMedium(PART, LAYOUT, code, STRIPING)
         first = base_lba // LAYOUT.lbas
         pages = medium.load_extent(first, IdArray(self.graph.indices, id_bytes))
         self.placement = Placement(base_lba=base_lba, id_bytes=id_bytes)
@@ -75,12 +78,35 @@ class Setting:
             completion_entries=depth,
         )
         flash = FakeFlash(self.kernel, medium)
-        self.device = Device(self.kernel, device_port, flash, parameters, queues=[registers])
-        self.device.load_extent(first, pages)
+        self.device = Device(
+            self.kernel, device_port, flash, parameters, queues=[registers], code=code
+        )
+        for page, content in self.device.load_extent(first, pages):
+            medium.load_extent(page, content)
 
     def run(self, flow):
         """Run a host flow to its end; returns its value."""
         return self.kernel.env.run(until=self.kernel.env.process(flow))
+
+
+def test_a_write_has_every_instant_accounted_for():
+    nvme = replace(PARAMETERS.nvme, namespace_blocks=800)
+    ftl = FtlParameters(pages_per_block=8)
+    setting = Setting(parameters=replace(PARAMETERS, ftl=ftl, nvme=nvme))
+    size = LAYOUT.lba_bytes
+    cause = setting.kernel.origin("host", "host.start")
+    for first, blocks in ((20, 6), (21, 1), (300, 2), (21, 3)):
+        data = np.random.default_rng(first).bytes(blocks * size)
+        start_ps = int(setting.kernel.env.now)
+        cause = setting.run(write_blocks(setting.driver, first, data, size, cause))
+        stages = stage_totals(critical_path(setting.kernel.spans, cause, start_ps))
+        assert sum(stages.values()) == cause.at_ps - start_ps
+        for stage in ("flash.program", "dram.flash-out", "firmware.write_commit"):
+            assert stages[stage] > 0
+        found, cause = setting.run(read_blocks(setting.driver, first, blocks, size, cause))
+        assert found == data
+    with pytest.raises(ValueError, match="must be whole blocks of 4096 bytes, not 100 bytes"):
+        setting.run(write_blocks(setting.driver, 0, bytes(100), size, cause))
 
 
 @pytest.mark.parametrize("positions", ["host", "device"])
