@@ -13,7 +13,7 @@ from tests.system_runs import as_text
     ("constants", "ftl", "message"),
     [
         ({"ssd.flash.operations": "read"}, {}, "ftl must be absent where flash.operations is read"),
-        ({}, {"spare": "30 %"}, "so that 6 of 12 blocks can be open or free, not 34"),
+        ({}, {"spare": "30 %"}, "so that 6 of 12 blocks can be open or free, not 17"),
         ({}, {"map_cache": "512 B"}, "map_cache must hold at least one page of 1024 bytes"),
         ({}, {"allocation": "channel way lun"}, "order must name each of channel"),
         ({}, {"gc_free_blocks": 1}, "greater than or equal to 2|at least 2"),
@@ -29,7 +29,7 @@ def test_a_translation_layer_that_cannot_be_is_refused(tmp_path, constants, ftl,
 
 KEYS = {
     "allocation": "lun way channel plane",
-    "spare": "55 %",
+    "spare": "60 %",
     "map_cache": "2 KiB",
     "gc_free_blocks": 3,
     "gc_scope": "channel",

@@ -8,6 +8,7 @@ import pytest
 from firmware_model.ftl.geometry import FtlParameters
 from rtl.contract.nvme import Opcode, Status
 from rtl.contract.page import parse_metadata
+from rtl.contract.striping import PhysicalPage
 from tests.firmware_bench import PARAMETERS, Bench
 from tests.write_bench import (
     FTL,
@@ -251,6 +252,36 @@ def test_a_page_whose_rest_cannot_be_read_is_not_written(bench):
     frames = bench.device.page_buffer._frames.values()
     assert not any(frame.pins or frame.fills for frame in frames)
     assert bench.device._reader.jobs.free == bench.parameters.page_jobs
+
+
+def test_blocks_are_reclaimed_before_they_run_out():
+    bench = WriteBench(parameters_of(pages=70, ftl=replace(FTL, gc_free_blocks=4)))
+    model = {}
+    play(bench, model, writes=120, depth=1, longest=2)
+    assert bench.counts["ftl_collected_blocks"] > 10
+    assert bench.counts["ftl_space_waits"] == 0
+
+
+def test_a_block_is_not_erased_while_a_page_of_it_is_read():
+    bench = WriteBench(parameters_of(pages=80), loaded=8)
+    old = bench.place(0)
+    bench.ftl.blocks.read(old, 1)  # as the reader of a page does
+    block, _ = FTL.block(old)
+    for page in range(8):  # nothing in it is valid any more
+        assert bench.write(2 * page, content(page, 1024)) == Status.SUCCESS
+    for number in range(100):
+        bench.put(Opcode.WRITE, 20 + 2 * (number % 8), content(number, 1024))
+        bench.kernel.env.run(until=bench.kernel.env.now + 2 * 10**9)
+        bench.host.reap()
+        if len(bench.host.completions) < bench.host._cid:
+            break
+    assert bench.counts["ftl_block_erases"] < 2
+    erased = [place for stage, _, place in bench.flash.changes if stage == "flash.erase"]
+    assert block not in [FTL.block(PhysicalPage(*place))[0] for place in erased]
+    cause = bench.kernel.origin("host", "host.release")
+    bench.device.layer.places.release(old, cause)
+    bench.host.wait(bench.host._cid - len(bench.host.completions))
+    assert bench.ftl.blocks.erases[block] == 1
 
 
 def test_a_map_page_that_cannot_be_read_fails_what_needs_it(bench):

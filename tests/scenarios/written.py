@@ -13,7 +13,7 @@ __all__ = ["written"]
 TINY = ROOT / "cosim" / "platforms" / "tiny.yaml"
 FTL = {
     "allocation": "channel way lun plane",
-    "spare": "62 %",
+    "spare": "66 %",
     "map_cache": "1 KiB",
     "gc_free_blocks": 2,
     "gc_scope": "global",
@@ -23,14 +23,14 @@ SMALL_ARRAY = {
     "ssd.nand.page": "1 KiB",
     "ssd.nand.spare": "384 B",
     "ssd.nand.luns": 1,
-    "ssd.nand.pages_per_block": 4,
+    "ssd.nand.pages_per_block": 2,
     "ssd.nand.blocks_per_lun": 12,
     "ssd.firmware.page_buffer": "4 KiB",
 }
 
 
 def written(constants=None, **ftl):
-    """The calm platform with a translation layer, on an array of 48 pages."""
+    """The calm platform with a translation layer, on an array of 24 pages."""
     platform = yaml.safe_load(TINY.read_text())
     platform["firmware"]["ftl"] = {
         key: {"value": value, "source": "small on purpose", "mark": "assumed"}
