@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rtl.contract.page import PageLayout
+from rtl.contract.page import FILL, PageLayout, metadata_chunk, parse_metadata
 
 COSMOS = {"page_bytes": 16_384, "spare_bytes": 1_664}
 
@@ -85,3 +85,15 @@ def test_blocks_beyond_the_page(index):
 def test_refuses(change, message):
     with pytest.raises(ValueError, match=message):
         PageLayout(**{**COSMOS, **change})
+
+
+def test_metadata_with_a_wrong_bit_anywhere_is_none():
+    chunk = metadata_chunk(0x1234_5678_9ABC, 77, 256, copies=3)
+    assert len(chunk) == 256
+    assert set(chunk[28:]) == {FILL}
+    assert parse_metadata(chunk) == (0x1234_5678_9ABC, 77, 3)
+    for bit in range(8 * 28):
+        wrong = bytearray(chunk)
+        wrong[bit // 8] ^= 1 << bit % 8
+        assert parse_metadata(bytes(wrong)) is None, bit
+    assert parse_metadata(bytes([FILL]) * 256) is None

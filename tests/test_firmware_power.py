@@ -12,6 +12,21 @@ from tests.write_bench import FTL, WriteBench, content, loaded_model, parameters
 ONE_MAP_PAGE = replace(FTL, map_cache_pages=1)
 
 
+def test_a_scan_reads_each_page_once_and_finds_the_free_blocks():
+    bench = WriteBench(parameters_of(pages=80), loaded=8)
+    assert bench.write(0, content(1, 1024)) == Status.SUCCESS
+    free = bench.ftl.blocks.free(0)
+    bench.cut_power()
+    # The map page lies in one of two blocks that were left to the image.
+    assert bench.ftl.blocks.free(0) == free + 1
+    assert bench.ftl.sequence == 11  # eight pages loaded, one of the map, one written
+    places = [order[:4] for order in bench.flash.orders]
+    # Those of the map are read as a whole, too.
+    assert len(places) == 128 + 1
+    assert len(set(places)) == 128
+    assert bench.flash.changes == []
+
+
 def power_steps(bench, since):
     """Times at which to cut: around each program and erase, and between."""
     times = set()
