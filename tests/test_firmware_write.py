@@ -129,6 +129,13 @@ def test_random_writes_with_collection(scope):
     assert counts["ftl_collected_blocks"] > 20 < counts["ftl_moved_pages"]
     assert counts["ftl_space_waits"] > 0
     verify(bench, model)
+    # A copy is the version that it was made from: no two pages have one number.
+    column = bench.layout.metadata_column
+    raws = [bench.medium.stored(*bench.place(page)) for page in {block // 2 for block in model}]
+    found = [parse_metadata(raw[column : column + 256]) for raw in raws]
+    assert {page for page, *_ in found} == {block // 2 for block in model}
+    assert len({sequence for _, sequence, _ in found}) == len(found)
+    assert max(copies for *_, copies in found) > 0
     # The map and what is valid agree.
     valid = sum(
         bench.ftl.blocks.is_valid(bench.parameters.striping.physical(number))
