@@ -261,22 +261,19 @@ def _summarize_system(system: SystemResult) -> dict[str, Any]:
 
 
 def _background(system: SystemResult) -> dict[str, Any]:
-    """``background``: what the reads beside the mini-batches were; nothing where there are none."""
-    reads = system.counters.get("background.reads")
-    if reads is None:
+    """``background``: what ran beside the mini-batches; nothing where there is none."""
+    if "background.reads" not in system.counters:
         return {}
     payload, overheads = moved_bytes(
         span for span in system.spans if span.request == BACKGROUND_REQUEST
     )
-    latency_ps = system.counters["background.latency_ps"] // reads if reads else None
-    return {
-        "background": {
-            "reads": reads,
-            "mean_latency_ps": latency_ps,
-            "bytes": payload,
-            "overheads": overheads,
-        }
-    }
+    found: dict[str, Any] = {"bytes": payload, "overheads": overheads}
+    for kind in ("read", "write"):
+        count = system.counters[f"background.{kind}s"]
+        whole_ps = system.counters[f"background.{kind}_latency_ps"]
+        found[f"{kind}s"] = count
+        found[f"mean_{kind}_latency_ps"] = whole_ps // count if count else None
+    return {"background": found}
 
 
 def _summarize_batch(system: SystemResult, batch: BatchResult) -> dict[str, Any]:

@@ -160,25 +160,39 @@ def test_a_fan_out_of_a_trace_file_is_refused(refusal, write, tmp_path):
     )
 
 
+BACKGROUND = {"reads_in_flight": 1, "size": "1 KiB", "seed": 1}
+TOO_LONG = "size must be at most {most} bytes (what a command may transfer, and the lists have)"
+WRITING = {"writes_in_flight": 2, "write_area": "4 KiB"}
+
+
 @pytest.mark.parametrize(
-    ("size", "rule"),
+    ("load", "rule"),
     [
-        ("1000 B", "must be whole logical blocks of 512 bytes, not 1000 bytes"),
-        ("0 B", "must be whole logical blocks of 512 bytes, not 0 bytes"),
-        (
-            "1 GiB",
-            "must be at most {most} bytes (what a command may transfer, and the lists have), not "
-            + str(1 << 30),
-        ),
+        ({"size": "1000 B"}, "size must be whole logical blocks of 512 bytes, not 1000 bytes"),
+        ({"size": "0 B"}, "size must be whole logical blocks of 512 bytes, not 0 bytes"),
+        ({"size": "1 GiB"}, f"{TOO_LONG}, not 1073741824"),
+        (WRITING, "writes_in_flight must be 0 for an SSD without firmware.ftl"),
     ],
 )
-def test_background_reads_of_a_wrong_size_are_refused(refusal, write, size, rule):
-    load = {"reads_in_flight": 1, "read_size": size, "seed": 1}
+def test_a_background_load_that_cannot_be_is_refused(refusal, write, load, rule):
     loaded = load_config(write())
     lists = load_inputs(loaded).edge_bytes // 512 * 512
     most = min(lists, loaded.platforms.ssd.nvme.transfer_limit.value)
-    found = refusal(systems=systems(fpga={"background": load}))
-    assert found.endswith(f"systems[1].background.read_size {rule.format(most=most)}")
+    found = refusal(systems=systems(fpga={"background": BACKGROUND | load}))
+    assert found.endswith(f"systems[1].background.{rule.format(most=most)}")
+
+
+@pytest.mark.parametrize(
+    ("load", "rule"),
+    [
+        ({"reads_in_flight": 0}, "must have reads_in_flight or writes_in_flight above 0"),
+        ({"writes_in_flight": 1}, "must give write_area exactly if writes_in_flight is above 0"),
+        ({"write_area": "1 MiB"}, "must give write_area exactly if writes_in_flight is above 0"),
+    ],
+)
+def test_a_background_load_that_says_nothing_is_refused(refusal, load, rule):
+    found = refusal(systems=systems(fpga={"background": BACKGROUND | load}))
+    assert found.endswith(f"systems[1].background {rule}")
 
 
 @pytest.mark.slow

@@ -4,9 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from cosim.host_memory import HostMemory
+from cosim.links import DevicePort, HostPort, PcieLink
 from cosim.medium import IdArray
+from firmware_model.device import Device
 from firmware_model.parameters import QueueRegisters
-from host.background import BackgroundParameters, BackgroundReads
+from host.background import BackgroundLoad, BackgroundParameters
 from host.costs import HostCpu
 from host.driver import NvmeDriver
 from host.errors import DeviceError
@@ -15,7 +18,8 @@ from host.reference import sample
 from host.subgraph import subgraph_sha256
 from host.trace import Trace
 from rtl.contract.kernel import BACKGROUND_REQUEST
-from tests.test_firmware_with_host import COSTS, Setting
+from tests.test_firmware_with_host import COSTS, LINK, Setting
+from tests.write_bench import CODE, Pattern, WriteBench, parameters_of
 
 PARAMETERS = BackgroundParameters(
     reads_in_flight=3, blocks=2, lba_bytes=4096, extent_blocks=6, seed=4
@@ -40,7 +44,7 @@ class Loaded(Setting):
                 vector=1,
             )
         )
-        self.load = BackgroundReads(self.kernel, driver, parameters, expected or ids.read)
+        self.load = BackgroundLoad(self.kernel, driver, parameters, expected or ids.read)
         self.trace = Trace.generate(self.graph, seed=5, batches=1, targets=20, fan_outs=(4, 3))
 
     def sample(self, *, with_load=True):
@@ -86,14 +90,14 @@ def test_mini_batch_is_slower_and_the_same():
     expected = subgraph_sha256([sample(alone.graph, alone.trace.batches[0])])
     assert subgraph_sha256([found]) == subgraph_sha256([same]) == expected
     assert beside.load.reads > 10
-    assert beside.load.latency_ps / beside.load.reads > 1_800_000  # of the host alone
+    assert beside.load.read_latency_ps / beside.load.reads > 1_800_000  # of the host alone
     assert beside.most_at_once() == 3
 
 
 def test_same_seed_same_reads():
     first, again, other = (Loaded(replace(PARAMETERS, seed=seed)) for seed in (4, 4, 5))
     times = [
-        (one.sample()[0], one.load.reads, one.load.latency_ps) for one in (first, again, other)
+        (one.sample()[0], one.load.reads, one.load.read_latency_ps) for one in (first, again, other)
     ]
     assert times[0] == times[1] != times[2]
 
@@ -123,10 +127,93 @@ def test_each_vector_has_its_own_interrupts():
     assert True in by_core["host-background"]
 
 
+class Written(WriteBench):
+    """A load that also writes, on a device with a translation layer, behind ``loaded`` pages."""
+
+    def __init__(self, expected=None, **changes):
+        super().__init__(parameters_of(pages=20), loaded=6)
+        lba, lbas = self.layout.lba_bytes, self.layout.lbas
+        load = BackgroundParameters(
+            reads_in_flight=1,
+            writes_in_flight=2,
+            blocks=1,
+            lba_bytes=lba,
+            extent_blocks=6 * lbas,
+            area_first=6 * lbas,
+            area_blocks=6 * lbas,
+            seed=4,
+        )
+        memory = HostMemory()
+        link = PcieLink(self.kernel, "pcie.ssd", LINK)
+        port = DevicePort(self.kernel, link, memory)
+        cpu = HostCpu(self.kernel, COSTS, "host-background")
+        host = HostPort(self.kernel, memory, link, port)
+        driver = NvmeDriver(self.kernel, host, cpu, depth=8)
+        registers = QueueRegisters(
+            number=1,
+            submission_address=driver.sq_address,
+            submission_entries=8,
+            completion_address=driver.cq_address,
+            completion_entries=8,
+        )
+        self.device = Device(
+            self.kernel, port, self.flash, self.parameters, queues=[registers], code=CODE
+        )
+        self.device.load_extent(0, 6)
+        image = Pattern(6 * self.layout.page_bytes)
+        self.load = BackgroundLoad(
+            self.kernel, driver, replace(load, **changes), expected or image.read
+        )
+
+    def run_for(self, duration_ps):
+        def flow():
+            self.load.start()
+            yield self.kernel.env.timeout(duration_ps)
+            yield from self.load.stop(self.kernel.origin("host", "end"))
+
+        self.kernel.env.run(until=self.kernel.env.process(flow()))
+        return self.load
+
+
+def test_what_was_written_is_read_again_at_the_end():
+    written = Written()
+    load = written.run_for(20_000_000_000)
+    assert load.writes > 10
+    assert load.reads > 10
+    assert written.device.counts()["ftl_host_pages"] == load.writes
+    assert written.device.counts()["block_reads"] > load.reads
+    alone = Written(writes_in_flight=0).run_for(20_000_000_000)
+    assert alone.reads > load.reads
+    assert alone.writes == 0
+
+
+def test_a_write_that_is_lost_ends_the_run():
+    written = Written(reads_in_flight=0)
+    load = written.load
+    put = load._written.__class__.__setitem__
+
+    class Forgetful(dict):
+        def __setitem__(self, place, data):
+            put(self, place, bytes(len(data)))
+
+    load._written = Forgetful()
+    with pytest.raises(DeviceError, match="must bring what is there"):
+        written.run_for(2_000_000_000)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"reads_in_flight": 0}, "reads_in_flight must be positive, not 0"),
+        (
+            {"reads_in_flight": 0},
+            "reads_in_flight or writes_in_flight must be positive, not 0 both",
+        ),
+        ({"writes_in_flight": -1}, "writes_in_flight must not be negative, not -1"),
+        ({"lba_bytes": 0}, "lba_bytes must be positive, not 0"),
+        (
+            {"writes_in_flight": 3, "area_blocks": 5},
+            "area_blocks must hold 3 writes of 2 blocks beside each other, not 5",
+        ),
         ({"blocks": 7}, "blocks of a read must be at most the 6 of the extent, not 7"),
         ({"seed": -1}, "seed must not be negative, not -1"),
     ],

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cosim.results import RunResult, moved_bytes, summarize
+from cosim.results import moved_bytes
 from tests.system_runs import hub_configuration, reference, run, systems
 
 pytestmark = [pytest.mark.hdl, pytest.mark.slow]
@@ -29,18 +29,6 @@ def fpga(**keys):
 
 def firmware(**keys):
     return {"systems": systems(firmware=keys)}
-
-
-def summarized(outcome):
-    """What ``summary.json`` has of it."""
-    result = outcome.result
-    run = RunResult(
-        engine="icarus",
-        trace_sha256="",
-        reference_sha256=result.subgraph_sha256,
-        systems=(result,),
-    )
-    return summarize(run)["systems"][result.name]
 
 
 def flash_bytes(outcome):
@@ -128,27 +116,6 @@ def test_one_page_of_buffer_is_enough(system):
     assert count(outcome, "firmware.evictions") == count(outcome, "firmware.misses") - 1
     assert count(outcome, "firmware.buffer_full_waits") > 0
     assert outcome.latencies_ps[0] > sampled(system).latencies_ps[0]
-
-
-@pytest.mark.parametrize("system", BOTH)
-def test_reads_in_the_background_cost_time_and_are_counted_apart(system):
-    load = {"reads_in_flight": 2, "read_size": "1 KiB", "seed": 3}
-    alone, beside = sampled(system), sampled(system, **both(background=load))
-    assert beside.latencies_ps[0] > alone.latencies_ps[0]
-    assert count(beside, "background.reads") > 2
-    assert "background.reads" not in alone.result.counters
-    summary, quiet = summarized(beside), summarized(alone)
-    reads = summary["background"]["reads"]
-    assert reads == count(beside, "background.reads")
-    assert summary["background"]["bytes"]["device_to_host"] == 1024 * reads
-    assert summary["background"]["mean_latency_ps"] > 0
-    # What the mini-batch itself sent and got is as without.
-    for key in ("host_to_device", "device_to_host", "p2p"):
-        assert summary["bytes"][key] == quiet["bytes"][key]
-    others = [{**load, key: value} for key, value in (("read_size", "2 KiB"), ("seed", 4))]
-    for other in others:
-        changed = sampled(system, **both(background=other))
-        assert changed.latencies_ps != beside.latencies_ps
 
 
 @pytest.mark.parametrize("system", BOTH)

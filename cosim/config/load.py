@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from cosim.config.background import check_background
 from cosim.config.build import check_platforms, page_buffer_pages
 from cosim.config.flash_build import check_flash
 from cosim.config.flash_part import put_part
@@ -105,30 +106,22 @@ def check_page_buffers(loaded: LoadedConfig, edge_bytes: int) -> None:
 
 
 def check_backgrounds(loaded: LoadedConfig, edge_bytes: int) -> None:
-    """Refuse background reads that are no whole blocks, or longer than a command or the lists.
+    """Refuse a background load that its SSD cannot have beside lists of ``edge_bytes``.
 
     Raises
     ------
     UserError
-        With the line of the size.
+        With the line of the key.
     """
-    ssd = loaded.platforms.ssd
-    lba_bytes = ssd.page_format.lba.value
-    most = min(ssd.nvme.transfer_limit.value, edge_bytes // lba_bytes * lba_bytes)
     for place, system in _places(loaded):
         if system.background is None:
             continue
-        size = system.background.read_size
-        key: KeyPath = ("systems", place, "background", "read_size")
-        if size % lba_bytes or not size:
-            message = f"must be whole logical blocks of {lba_bytes} bytes, not {size} bytes"
-            raise loaded.source.error(key, message)
-        if size > most:
-            message = (
-                f"must be at most {most} bytes (what a command may transfer, and the lists have), "
-                f"not {size}"
-            )
-            raise loaded.source.error(key, message)
+        try:
+            check_background(loaded.platforms.ssd, system.background, edge_bytes)
+        except ValueError as error:
+            name, _, message = str(error).partition(" ")
+            key: KeyPath = ("systems", place, "background", name)
+            raise loaded.source.error(key, message) from None
 
 
 def _places(loaded: LoadedConfig) -> Iterator[tuple[int, System]]:

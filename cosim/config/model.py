@@ -33,6 +33,7 @@ def _text_or_integer(value: object) -> object:
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 Count = Annotated[int, Field(ge=1)]
+NotNegative = Annotated[int, Field(ge=0)]
 FanOut = Annotated[int, Field(ge=1, le=65_535)]
 WalkLength = Annotated[int, Field(ge=1, le=1024)]
 Word32 = Annotated[int, Field(ge=0, lt=2**32)]
@@ -41,14 +42,26 @@ Word64 = Annotated[int, Field(ge=0, lt=2**64)]
 
 
 class Background(Part):
-    """Ordinary reads of another process on the same SSD, at random places of the edge lists."""
+    """Ordinary reads and writes of another process on the same SSD."""
 
-    reads_in_flight: Count
-    """Reads outstanding at once; each is followed by the next as soon as it has ended."""
-    read_size: Size
+    reads_in_flight: NotNegative
+    """Reads outstanding at once, at random places of the edge lists."""
+    writes_in_flight: NotNegative = 0
+    """Writes outstanding at once, at random places of ``write_area``."""
+    size: Size
     """Of each, in whole logical blocks."""
+    write_area: Size | None = None
+    """Of the blocks behind the edge lists to which writes go."""
     seed: Word64
-    """Of their places."""
+    """Of places and of what is written."""
+
+    @model_validator(mode="after")
+    def _something(self) -> "Background":
+        if not self.reads_in_flight + self.writes_in_flight:
+            raise ValueError("must have reads_in_flight or writes_in_flight above 0")
+        if (self.write_area is None) != (self.writes_in_flight == 0):
+            raise ValueError("must give write_area exactly if writes_in_flight is above 0")
+        return self
 
 
 class _SystemBase(Part):

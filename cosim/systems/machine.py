@@ -36,7 +36,7 @@ from cosim.units.channel import ChannelPort
 from cosim.units.counters import unit_counters
 from cosim.units.gather import GatherPort
 from firmware_model.device import Device
-from host.background import BackgroundReads
+from host.background import BackgroundLoad
 from host.costs import HostCpu
 from host.driver import NvmeDriver
 from host.firmware_csd import FirmwareCsdHost, FirmwareCsdParameters
@@ -72,8 +72,8 @@ class Machine:
         Samples mini-batches.
     gather : GatherPort, optional
         The gather unit, where the system has an FPGA card.
-    background : BackgroundReads, optional
-        Reads of another process, where the system has them.
+    background : BackgroundLoad, optional
+        Reads and writes of another process, where the system has them.
     """
 
     platforms: Platforms
@@ -88,7 +88,7 @@ class Machine:
     driver: NvmeDriver
     host: FirmwareCsdHost | FpgaCsdHost
     gather: GatherPort | None
-    background: BackgroundReads | None = None
+    background: BackgroundLoad | None = None
     subgraphs: list[Subgraph] = field(default_factory=list)
     batches: list[BatchResult] = field(default_factory=list)
 
@@ -229,8 +229,8 @@ class Machine:
             counts["gather.launch_waits"] = self.gather.launch_waits
             counts["gather.hand_over_waits"] = self.gather.hand_over_waits
         if self.background is not None:
-            counts["background.reads"] = self.background.reads
-            counts["background.latency_ps"] = self.background.latency_ps
+            for name in ("reads", "writes", "read_latency_ps", "write_latency_ps"):
+                counts[f"background.{name}"] = getattr(self.background, name)
         return counts | unit_counters(
             self.engine,
             own_gather=isinstance(self.system, FpgaCsd) and self.system.gather is not None,

@@ -1,0 +1,95 @@
+"""What another process of the host does to the SSD, and what it does not do to the subgraphs."""
+
+import pytest
+
+from cosim.results import RunResult, summarize
+from tests.scenarios.written import written
+from tests.system_runs import hub_configuration, reference, run, systems
+
+pytestmark = [pytest.mark.hdl, pytest.mark.slow]
+
+BOTH = "firmware-csd", "fpga-csd"
+READS = {"reads_in_flight": 2, "size": "1 KiB", "seed": 3}
+WRITES = {
+    "reads_in_flight": 1,
+    "writes_in_flight": 2,
+    "size": "1 KiB",
+    "write_area": "6 KiB",
+    "seed": 3,
+}
+
+
+def sampled(system, document, simulator="icarus"):
+    """A run whose subgraphs are those of the reference."""
+    outcome = run(system, simulator, document)
+    assert outcome.subgraphs == reference(document)
+    return outcome
+
+
+def summarized(outcome):
+    """What ``summary.json`` has of it."""
+    result = outcome.result
+    whole = RunResult(
+        engine="icarus",
+        trace_sha256="",
+        reference_sha256=result.subgraph_sha256,
+        systems=(result,),
+    )
+    return summarize(whole)["systems"][result.name]
+
+
+def beside(background):
+    return {"systems": systems({"background": background}, {"background": background})}
+
+
+@pytest.mark.parametrize("system", BOTH)
+def test_reads_cost_time_and_are_counted_apart(system):
+    alone = sampled(system, hub_configuration())
+    busy = sampled(system, hub_configuration(**beside(READS)))
+    assert busy.latencies_ps[0] > alone.latencies_ps[0]
+    quiet, summary = summarized(alone), summarized(busy)
+    assert "background" not in quiet
+    load = summary["background"]
+    assert load["reads"] == busy.result.counters["background.reads"] > 2
+    assert load["bytes"]["device_to_host"] == 1024 * load["reads"]
+    assert load["mean_read_latency_ps"] > 0
+    assert (load["writes"], load["mean_write_latency_ps"]) == (0, None)
+    # What the mini-batch itself sent and got is as without.
+    for key in ("host_to_device", "device_to_host", "p2p"):
+        assert summary["bytes"][key] == quiet["bytes"][key]
+    for key, value in (("size", "2 KiB"), ("seed", 4), ("reads_in_flight", 1)):
+        changed = sampled(system, hub_configuration(**beside({**READS, key: value})))
+        assert changed.latencies_ps != busy.latencies_ps, key
+
+
+def written_beside(background=None):
+    """Two mini-batches on a small array that is written meanwhile."""
+    document = written()
+    document["run"]["trace"] |= {"batches": 2, "targets": 4, "fan_outs": [4, 2]}
+    if background is not None:
+        for system in document["systems"]:
+            system["background"] = background
+    return document
+
+
+@pytest.mark.parametrize("system", BOTH)
+def test_writes_remap_pages_while_lists_are_sampled(system):
+    alone = sampled(system, written_beside())
+    busy = sampled(system, written_beside(WRITES))
+    assert busy.latencies_ps[0] > alone.latencies_ps[0]
+    summary = summarized(busy)
+    load, translation = summary["background"], summary["translation"]
+    assert load["writes"] > 2
+    assert load["mean_write_latency_ps"] > 0
+    assert load["bytes"]["host_to_device"] == 1024 * load["writes"]
+    assert translation["host_pages"] == load["writes"]
+    for key, value in (("write_area", "3 KiB"), ("writes_in_flight", 1)):
+        changed = sampled(system, written_beside({**WRITES, key: value}))
+        assert changed.result.counters != busy.result.counters, key
+
+
+def test_writes_are_the_same_on_both_simulators():
+    one, other = (
+        sampled("firmware-csd", written_beside(WRITES), name) for name in ("icarus", "verilator")
+    )
+    assert one.spans == other.spans
