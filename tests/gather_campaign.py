@@ -15,8 +15,9 @@ from cosim.engines.build import MAKE_FLAGS
 from cosim.engines.tools import Simulator
 from cosim.errors import UserError
 from rtl.emit import emit_component
-from rtl.emit_gather import CORE_MODULE, FlatGatherUnit
+from rtl.emit_gather import CORE_MODULE
 from rtl.gather.core import GatherUnit
+from rtl.gather.own import FlatBlock, core_signature
 from tests.hdl_bench import build_module, find_tools, run_module
 
 __all__ = ["CORES", "REDUCED", "Player", "environment", "table"]
@@ -79,7 +80,8 @@ class Player:
         self._folder = Path(folder)
         self._folder.mkdir(parents=True, exist_ok=True)
         source = self._folder / f"{CORE_MODULE}.v"
-        emit_component(source, FlatGatherUnit(make(**CORES[core])), CORE_MODULE)
+        unit = make(**CORES[core])
+        emit_component(source, FlatBlock(core_signature(unit), unit), CORE_MODULE)
         with self._tools():
             self._build = build_module(
                 self._simulator, [source], CORE_MODULE, self._folder / "build"

@@ -14,19 +14,6 @@ DESCRIPTORS = 800
 SEED = 4
 
 
-class Wrong(Meddled):
-    """A unit with something wrong at its ports."""
-
-    def __init__(self, meddle, **parameters):
-        unit = GatherUnit(**parameters)
-        self.id_bits, self.data_bits, self.result_words = (
-            unit.id_bits,
-            unit.data_bits,
-            unit.result_words,
-        )
-        super().__init__(unit, meddle)
-
-
 def trusts_decerr(m, inner, ours):
     with m.If(ours.axi.r.payload.resp == Response.DECERR):
         m.d.comb += inner.axi.r.payload.resp.eq(Response.OKAY)
@@ -76,7 +63,7 @@ def longer_bursts(m, inner, ours):
 )
 def test_a_wrong_unit_is_found(meddle, tmp_path):
     def make(**parameters):
-        return Wrong(meddle, **parameters)
+        return Meddled(GatherUnit(**parameters), meddle)
 
     found = Player("narrow", Simulator.ICARUS, tmp_path, make).play(DESCRIPTORS, SEED)
     assert found["differences"]

@@ -109,7 +109,7 @@ class CampaignRam(AxiRamRead):
         beat.rresp = self._plan.image.response(address, self.byte_lanes)
         self.responses[beat.rresp] += 1
         # What comes with an error must not be taken for data.
-        content = self._plan.image[address : address + self.byte_lanes]
+        content = self._plan.read(address, self.byte_lanes)
         beat.rdata = int.from_bytes(content, "little")
         return beat
 

@@ -52,9 +52,8 @@ class CampaignMemory:
         while self._stored and self._stored[0][0] < launch:
             self._pages.pop(self._stored.popleft()[1], None)
 
-    def __getitem__(self, stretch):
+    def read(self, address, length):
         """Bytes within a page."""
-        address, length = stretch.start, stretch.stop - stretch.start
         offset = address % BOUNDARY_BYTES
         page = self._pages.get(address - offset)
         if page is not None:
@@ -111,6 +110,7 @@ class CampaignPlan:
         self.image = CampaignMemory()
         self.max_fan_out = max_fan_out
         self.max_distinct = max_distinct
+        self.modes = tuple(GatherMode)
         self._beat_bytes = data_bits // 8
         self._rng = random.Random(seed)
         self.kinds = Counter()
@@ -118,6 +118,10 @@ class CampaignPlan:
         self._lists = []
         changing = [self._place(3, zone=CHANGING, span=LINE_BYTES) for _ in range(3)]
         self._small = [*changing, self._failing_line(), self._failing_line()]
+
+    def read(self, address, length):
+        """Bytes within a page."""
+        return self.image.read(address, length)
 
     def fails(self, address, length):
         """Whether a bus word of ``[address, address + length)`` is answered with an error."""
