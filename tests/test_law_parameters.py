@@ -182,6 +182,7 @@ SYSTEM_KEYS = {
         "reads_in_flight": (FPGA, 1),
         "unique_blocks": (FPGA, False),
         "whole_lists": (FPGA, True),
+        "read_counters": (FPGA, True),
     },
 }
 LABELS = {"kind", "name"}

@@ -3,6 +3,8 @@
 import pytest
 
 from cosim.results import moved_bytes
+from cosim.units.fields import FieldReader
+from rtl.contract.gather import GatherCounters
 from tests.system_runs import hub_configuration, reference, run, systems
 
 pytestmark = [pytest.mark.hdl, pytest.mark.slow]
@@ -102,6 +104,20 @@ def test_whole_lists_are_those_that_the_device_would_draw_from():
     )
     assert count(listed, "host.reads") == count(drawn, "host.reads")
     assert listed.subgraphs == drawn.subgraphs == sampled(FPGA).subgraphs
+
+
+def test_counters_are_read_over_pcie_behind_the_last_mini_batch():
+    plain, read = sampled(FPGA), sampled(FPGA, **fpga(read_counters=True))
+    assert read.latencies_ps == plain.latencies_ps
+    counted = (one.result.counters for one in (plain, read))
+    before, after = (
+        {name: n for name, n in one.items() if name.startswith("gather.")} for one in counted
+    )
+    assert after == before
+    (end,) = {batch.end.at_ps for batch in plain.result.batches[-1:]}
+    late = [span for span in read.spans if span.kind == "card_registers" and span.start_ps >= end]
+    assert sum(span.payload_bytes for span in late) == 4 * len(FieldReader(GatherCounters).names)
+    assert not [span for span in plain.spans if span.start_ps >= end and span.request == 0]
 
 
 def test_reads_in_flight_save_time():

@@ -102,6 +102,9 @@ class FpgaCsd(_SystemBase):
     """Peer-to-peer block reads outstanding at once."""
     whole_lists: bool = False
     """Whole lists are read where the host draws, too; where the device draws they always are."""
+    read_counters: bool = False
+    """The host reads the gather unit's counters over PCIe when the trace is over; else they are
+    taken from the simulation, which costs no time."""
     unique_blocks: bool = True
     """Read a block that several positions of a hop need once."""
     gather: OwnGather | None = None

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cosim.bit_errors import BitErrors
+from cosim.card_registers import CardRegisters
 from cosim.config.build import (
     bch_code,
     card_wires,
@@ -33,7 +34,7 @@ from cosim.systems.background import background_load
 from cosim.systems.design import unit_names
 from cosim.systems.inputs import Inputs
 from cosim.units.channel import ChannelPort
-from cosim.units.counters import unit_counters
+from cosim.units.counters import gather_counters, unit_counters
 from cosim.units.gather import GatherPort
 from firmware_model.device import Device
 from host.background import BackgroundLoad
@@ -89,6 +90,9 @@ class Machine:
     host: FirmwareCsdHost | FpgaCsdHost
     gather: GatherPort | None
     background: BackgroundLoad | None = None
+    card_registers: CardRegisters | None = None
+    registers: dict[str, int] = field(default_factory=dict)
+    """What the host has read of them."""
     subgraphs: list[Subgraph] = field(default_factory=list)
     batches: list[BatchResult] = field(default_factory=list)
 
@@ -180,6 +184,7 @@ class Machine:
             driver=driver,
             host=host,
             gather=None if card is None else card.gather,
+            card_registers=None if card is None else card.registers,
             background=background,
         )
 
@@ -231,11 +236,13 @@ class Machine:
         if self.background is not None:
             for name in ("reads", "writes", "read_latency_ps", "write_latency_ps"):
                 counts[f"background.{name}"] = getattr(self.background, name)
-        return counts | unit_counters(
+        counts |= unit_counters(
             self.engine,
             own_gather=isinstance(self.system, FpgaCsd) and self.system.gather is not None,
             own_channel=self.system.flash_channel is not None,
         )
+        read = {f"gather.{name}": count for name, count in self.registers.items()}
+        return counts | {name: count for name, count in read.items() if name in counts}
 
     def _work(self) -> Generator[Any, Any, None]:
         cause: Cause = self.kernel.origin("host-cpu", "host.start")
@@ -246,6 +253,9 @@ class Machine:
             subgraph, cause = yield from self.host.sample(batch, cause)
             self.subgraphs.append(subgraph)
             self.batches.append(BatchResult(request=batch.request, start_ps=start_ps, end=cause))
+        if isinstance(self.system, FpgaCsd) and self.system.read_counters:
+            assert self.card_registers is not None
+            self.registers, cause = yield from self.card_registers.read_all(cause)
         if self.background is not None:
             yield from self.background.stop(cause)
 
@@ -283,6 +293,7 @@ class _Card:
         )
         up, down = card_wires(fpga.pcie)
         link = PcieLink(kernel, "pcie.fpga", up, down)
+        self.registers = CardRegisters(kernel, link, lambda: gather_counters(engine))
         self.port = FpgaPort(
             kernel,
             link,

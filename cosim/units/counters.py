@@ -9,10 +9,15 @@ from rtl.contract.gather import GatherCounters
 from rtl.gather.own import INNER_COUNTERS
 from rtl.nand.own import PORT_COUNTERS
 
-__all__ = ["unit_counters"]
+__all__ = ["gather_counters", "unit_counters"]
 
 _CHANNEL = FieldReader(ChannelCounters)
 _GATHER = FieldReader(GatherCounters)
+
+
+def gather_counters(engine: Any) -> dict[str, int]:
+    """Registers of the gather unit, by name."""
+    return _GATHER.all(engine.counters(engine.units.index("gather")))
 
 
 def unit_counters(
