@@ -344,6 +344,16 @@ def test_lists_that_were_written_anew_are_sampled():
     assert bench.result(after) == after.expected != before.expected
 
 
+def test_scope_and_threshold_change_what_is_reclaimed():
+    found = set()
+    for scope, least in (("global", 2), ("global", 5), ("channel", 2)):
+        ftl = replace(FTL, gc_scope=scope, gc_free_blocks=least)
+        bench = WriteBench(parameters_of(pages=70, ftl=ftl))
+        play(bench, {}, writes=120, depth=4)
+        found.add((bench.counts["ftl_collected_blocks"], int(bench.kernel.env.now)))
+    assert len(found) == 3
+
+
 def test_allocation_order_changes_when_writes_end():
     times = set()
     for order in (("channel", "lun", "way", "plane"), ("plane", "lun", "way", "channel")):
