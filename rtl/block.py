@@ -4,7 +4,7 @@ from amaranth.hdl import ClockSignal, Const, Instance, Module, Mux, ResetSignal,
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-__all__ = ["VerilogBlock", "join", "pins", "ports"]
+__all__ = ["VerilogBlock", "join", "leaves", "pins", "ports"]
 
 
 def ports(signature):
@@ -14,7 +14,7 @@ def ports(signature):
     come first. Members that are constants (of streams that are always ready) are none.
     """
     found = {"clk": (True, 1), "rst": (True, 1)}
-    for path, member, value in _leaves(signature, signature.create()):
+    for path, member, value in leaves(signature, signature.create()):
         found["__".join(path)] = (member.flow is In, len(Value.cast(value)))
     return found
 
@@ -22,7 +22,7 @@ def ports(signature):
 def pins(signature, interface):
     """Arguments of an :class:`Instance` that connect a component's Verilog ports."""
     found = {}
-    for path, member, value in _leaves(signature, interface):
+    for path, member, value in leaves(signature, interface):
         direction = "i" if member.flow is In else "o"
         found[f"{direction}_{'__'.join(path)}"] = Value.cast(value)
     return found
@@ -35,7 +35,7 @@ def join(signature, outer, inner):
     a stream is all zeros outside while it is not valid, so that it may be undefined.
     """
     for (path, member, outside), (_, _, inside) in zip(
-        _leaves(signature, outer), _leaves(signature, inner), strict=True
+        leaves(signature, outer), leaves(signature, inner), strict=True
     ):
         outside, inside = Value.cast(outside), Value.cast(inside)
         if member.flow is In:
@@ -53,7 +53,8 @@ def _valid(interface, path):
     return interface.valid
 
 
-def _leaves(signature, interface):
+def leaves(signature, interface):
+    """(path, member, value) of everything in an interface that is no constant."""
     for path, member, value in signature.flatten(interface):
         if not isinstance(value, Const):
             yield path, member, value

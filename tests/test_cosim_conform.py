@@ -181,7 +181,7 @@ class TestFlashChannel:
         [
             ("data", "single", "read of way 0, LUN 0, row 0, column 0, 2216 bytes: byte 2214 must"),
             ("quiet", "single", "Deadlock: Nothing can happen any more at "),
-            ("status", "bad-commands", "READ of way 0, LUN 0, "),
+            ("status", "bad-commands", "ValueError: 554 bytes from word 0 on must be driven"),
         ],
     )
     def test_slips_are_found(self, tmp_path, slip, case, message):

@@ -9,6 +9,7 @@ import inspect
 import re
 import sys
 import traceback
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,13 +17,14 @@ from types import ModuleType
 from typing import Any
 
 from amaranth.back import rtlil
+from amaranth.hdl import UnusedElaboratable, Value
 from amaranth.lib import wiring
 
 from cosim.config.own import OwnBlock
 from cosim.config.part import nearest
 from cosim.errors import UserError
 from cosim.own.verilog import HEADERS, SOURCES, VerilogRefused, module_names, read_ports
-from rtl.block import VerilogBlock, ports
+from rtl.block import VerilogBlock, leaves, ports
 
 __all__ = ["OURS", "AmaranthOwn", "Own", "VerilogOwn", "find_block"]
 
@@ -99,7 +101,8 @@ class AmaranthOwn:
             _check(self.place, ports(signature), ports(made.signature))
             if not self.digests:
                 other = self.make(**{**offered, **self.parameters})
-                text = rtlil.convert(other, name="own", emit_src=False)
+                pins = [Value.cast(pin) for _, _, pin in leaves(other.signature, other)]
+                text = rtlil.convert(other, name="own", ports=pins, emit_src=False)
                 self.digests[self.name] = hashlib.sha256(text.encode()).hexdigest()
         except UserError:
             raise
@@ -160,6 +163,8 @@ def _find_amaranth(block: OwnBlock, base: Path, place: str) -> AmaranthOwn:
     assert block.amaranth is not None
     module_name, _, class_name = block.amaranth.partition(":")
     key = f"{place}.amaranth"
+    # Its parts, made to see whether they can be, are not to be complained about.
+    warnings.filterwarnings("ignore", category=UnusedElaboratable)
     module = _import(module_name, base, key)
     made = getattr(module, class_name, None)
     if not (isinstance(made, type) and issubclass(made, wiring.Component)):

@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """Our flash-channel controller with a slip at its ports, as a user's block would be."""
 
 from amaranth.hdl import Module
