@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
+from cosim.card_hops import ENTRY_BYTES
 from cosim.config.build import check_platforms, striping
 from cosim.config.ftl_build import host_pages
 from cosim.config.load import LoadedConfig, pack
@@ -24,7 +25,9 @@ from cosim.results import RunResult, SystemResult, load_system
 from cosim.run_folder import RunFolder, write_run
 from cosim.systems.child import PROGRESS_FILE
 from cosim.systems.design import machine_design
+from cosim.systems.hops import has_hops
 from cosim.systems.inputs import Inputs, load_inputs
+from host.hop_window import HopWindow
 from rtl.contract import gather, ns_config
 from rtl.contract.sampling import Sampling
 
@@ -130,6 +133,8 @@ def _check_fits(loaded: LoadedConfig, inputs: Inputs) -> None:
             f"{loaded.source.file}: run.graph must fit the flash array of {room} bytes, "
             f"not need {inputs.edge_bytes}"
         )
+    if any(has_hops(system) for system in loaded.config.systems):
+        _check_hops(loaded, inputs)
     for system in loaded.config.systems:
         for batch in inputs.trace.batches:
             _check_mode(loaded, system, batch.sampling)
@@ -146,12 +151,32 @@ def _check_mode(loaded: LoadedConfig, system: System, sampling: Sampling) -> Non
     mode = "explicit"
     if system.positions == "device":
         mode = "draw_distinct" if sampling == Sampling.DISTINCT else "draw"
+    if has_hops(system) and mode in system.gather.modes:
+        mode = "explicit"  # row pointers are read so
     if mode not in system.gather.modes:
         raise UserError(
             f"{loaded.source.file}: {system.name}: gather.modes must have {mode} for "
             f"{sampling.value} with positions by the {system.positions}, "
             f"not {', '.join(system.gather.modes)}"
         )
+
+
+def _check_hops(loaded: LoadedConfig, inputs: Inputs) -> None:
+    """Refuse row pointers and frontiers that do not fit the FPGA card."""
+    fpga = loaded.platforms.fpga
+    try:
+        HopWindow(fpga.window.value, inputs.graph.nodes)
+    except ValueError as error:
+        rule = str(error).removeprefix("window ")
+        raise loaded.parts["fpga"].error(("window", "value"), rule) from None
+    largest = max(
+        max(len(subgraph.targets), *(len(hop.ids) for hop in subgraph.hops[:-1]), 0)
+        for subgraph in inputs.reference
+    )
+    room = fpga.hops.frontier.value
+    if ENTRY_BYTES * largest > room:
+        rule = f"must hold {largest} nodes of {ENTRY_BYTES} bytes, of the largest hop, not {room}"
+        raise loaded.parts["fpga"].error(("hops", "frontier", "value"), rule)
 
 
 def _fan_out_limit(system: System, sampling: Sampling) -> tuple[int, str] | None:

@@ -23,6 +23,7 @@ class Boundary:
 
 BY_CONTROLLER = frozenset({"sqe", "cqe", "doorbell", "interrupt"})
 """Kinds that the NVMe controller sends and takes by itself, past the SSD's DRAM."""
+TO_SSD = frozenset({"pcie.ssd.down", "pcie.p2p.to-ssd"})
 TO_WINDOW = frozenset({"data", "descriptor", "positions"})
 """Kinds that end in the card's DRAM."""
 
@@ -33,8 +34,8 @@ BOUNDARIES = (
         lambda span: span.stage == "dram.flash-in",
     ),
     Boundary(
-        "host to SSD DRAM",
-        lambda span: span.unit == "pcie.ssd.down" and span.kind not in BY_CONTROLLER,
+        "host and card to SSD DRAM",
+        lambda span: span.unit in TO_SSD and span.kind not in BY_CONTROLLER,
         lambda span: span.stage == "dram.dma-in",
     ),
     Boundary(
@@ -43,14 +44,21 @@ BOUNDARIES = (
         lambda span: span.unit in ("pcie.ssd.up", "pcie.p2p") and span.kind not in BY_CONTROLLER,
     ),
     Boundary(
-        "links to card DRAM",
-        lambda span: span.unit in ("pcie.p2p", "pcie.fpga.down") and span.kind in TO_WINDOW,
+        "links and hop sequencer to card DRAM",
+        lambda span: span.unit in ("pcie.p2p", "pcie.fpga.down", "hops") and span.kind in TO_WINDOW,
         lambda span: span.stage == "gather.stage",
     ),
     Boundary(
-        "gather unit to host",
+        "gather unit to host and hop sequencer",
         lambda span: span.stage == "gather.stream",
-        lambda span: span.unit == "pcie.fpga.up" and span.kind == "result",
+        lambda span: (
+            (span.unit == "pcie.fpga.up" and span.kind == "result") or span.stage == "hops.pointers"
+        ),
+    ),
+    Boundary(
+        "host to hop sequencer",
+        lambda span: span.unit == "pcie.fpga.down" and span.kind == "hop_order",
+        lambda span: span.stage == "hops.order",
     ),
 )
 

@@ -11,16 +11,17 @@ GUARD_BYTES = 4096
 
 
 class HostMemory:
-    """Allocations below ``P2P_BASE``; see ``rtl.contract.kernel.HostMemory`` for the contract.
+    """Allocations from ``first`` to below ``end``; see ``rtl.contract.kernel.HostMemory``.
 
     Every access must lie within one live allocation. Neighbours are at least a guard of 4,096 bytes
     apart and addresses are never given twice, so that a stray or late access is always seen.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, first: int = FIRST_ADDRESS, end: int = P2P_BASE) -> None:
+        self._end = end
         self._bases: list[int] = []
         self._contents: dict[int, bytearray] = {}
-        self._next = FIRST_ADDRESS
+        self._next = first
 
     @property
     def allocated_bytes(self) -> int:
@@ -33,8 +34,8 @@ class HostMemory:
         if alignment < 1 or alignment & alignment - 1:
             raise ValueError(f"alignment must be a power of two, not {alignment!r}")
         address = -(-self._next // alignment) * alignment
-        if address + length + GUARD_BYTES > P2P_BASE:
-            raise MemoryError(f"Host memory must end below {P2P_BASE:#x}, not hold {length} more")
+        if address + length + GUARD_BYTES > self._end:
+            raise MemoryError(f"Host memory must end below {self._end:#x}, not hold {length} more")
         self._next = address + length + GUARD_BYTES
         self._bases.append(address)
         self._contents[address] = bytearray(length)

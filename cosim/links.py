@@ -17,15 +17,17 @@ import simpy
 from cosim.credits import CREDIT_BYTES, PostedCredits, ReadWindow
 from cosim.host_memory import HostMemory
 from cosim.kernel import CausalResource, Kernel
-from rtl.contract.kernel import P2P_BASE, BusError, Cause
+from rtl.contract.kernel import CARD_QUEUE_BASE, P2P_BASE, BusError, Cause
 
 __all__ = [
+    "DOORBELL_BYTES",
     "CardMemory",
     "DevicePort",
     "Direction",
     "HostPort",
     "LinkParameters",
     "PcieLink",
+    "PeerQueues",
     "WireParameters",
 ]
 
@@ -233,6 +235,20 @@ class CardMemory(Protocol):
         """Bring bytes that have arrived at the card into its DRAM."""
 
 
+class PeerQueues(Protocol):
+    """Queues that the card owns, and the SSD's way to them; see ``cosim.card_queue``."""
+
+    def read(
+        self, address: int, length: int, request_bytes: int, cause: Cause, request: int, kind: str
+    ) -> Generator[Any, Any, tuple[bytes, Cause]]:
+        """Fetch from them."""
+
+    def write(
+        self, address: int, data: bytes, cause: Cause, request: int, kind: str
+    ) -> Generator[Any, Any, Cause]:
+        """Post to them."""
+
+
 class DevicePort:
     """The PCIe world as the SSD sees it; see ``rtl.contract.kernel.DevicePort``.
 
@@ -253,6 +269,8 @@ class DevicePort:
         The way of peer-to-peer writes, from SSD to card.
     card : CardMemory, optional
         At ``P2P_BASE`` and above; given exactly if ``peer`` is.
+    queues : PeerQueues, optional
+        At ``CARD_QUEUE_BASE`` and above.
     """
 
     def __init__(
@@ -263,6 +281,7 @@ class DevicePort:
         *,
         peer: Direction | None = None,
         card: CardMemory | None = None,
+        queues: PeerQueues | None = None,
     ) -> None:
         if (peer is None) != (card is None):
             raise ValueError("peer and card must be given together, not one of them alone")
@@ -280,11 +299,15 @@ class DevicePort:
         self._memory = memory
         self._peer = peer
         self._card = card
+        self._queues = queues
 
     def read(
         self, address: int, length: int, cause: Cause, *, request: int = 0, kind: str = "data"
     ) -> Generator[Any, Any, tuple[bytes, Cause]]:
         _check_length(length)
+        asked = self._reads.request_overhead(length)
+        if self._queues is not None and address >= CARD_QUEUE_BASE:
+            return (yield from self._queues.read(address, length, asked, cause, request, kind))
         self._memory.check(address, length)
         most, pieces = self._window.size_bytes, []
         for start in range(0, length, most):
@@ -299,7 +322,6 @@ class DevicePort:
         self, address: int, length: int, cause: Cause, request: int, kind: str
     ) -> Generator[Any, Any, tuple[bytes, Cause]]:
         up, down = self._link.up, self._link.down
-        asked = self._reads.request_overhead(length)
         cause = yield from up.occupy(0, asked, cause, request=request, kind=kind)
         cause = yield from up.fly(cause, request=request, kind=kind)
         data = self._memory.load(address, length)
@@ -312,6 +334,8 @@ class DevicePort:
         self, address: int, data: bytes, cause: Cause, *, request: int = 0, kind: str = "data"
     ) -> Generator[Any, Any, Cause]:
         _check_length(len(data))
+        if self._queues is not None and address >= CARD_QUEUE_BASE:
+            return (yield from self._queues.write(address, data, cause, request, kind))
         if address >= P2P_BASE:
             return (yield from self._write_peer(address, data, cause, request, kind))
         self._memory.check(address, len(data))

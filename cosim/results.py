@@ -34,6 +34,7 @@ DIRECTIONS = {
     "pcie.ssd.up": "device_to_host",
     "pcie.fpga.up": "device_to_host",
     "pcie.p2p": "p2p",
+    "pcie.p2p.to-ssd": "p2p",
 }
 """What crosses which link, by the unit of its span."""
 FLIGHT = ".flight"
@@ -53,6 +54,8 @@ OVERHEAD_KINDS = {
     "card_registers": "doorbells",
     "acknowledgement": "doorbells",
     "interrupt": "interrupts",
+    "hop_order": "hop_orders",
+    "hop_answer": "hop_orders",
 }
 """Key under ``overheads`` of each other kind."""
 
@@ -103,7 +106,8 @@ class SystemResult:
     """One system on the whole trace.
 
     ``counters`` are whole numbers by name; ``assumed_costs`` gives for each routine whose cost is
-    not counted from code the reason.
+    not counted from code the reason. ``hypothetical`` says what of it no real system has, and is
+    empty for those that may be.
     """
 
     name: str
@@ -112,6 +116,7 @@ class SystemResult:
     subgraph_sha256: str
     counters: Mapping[str, int] = field(default_factory=dict)
     assumed_costs: Mapping[str, str] = field(default_factory=dict)
+    hypothetical: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,6 +222,7 @@ def save_system(system: SystemResult, folder: Path) -> None:
         "subgraph_sha256": system.subgraph_sha256,
         "counters": dict(system.counters),
         "assumed_costs": dict(system.assumed_costs),
+        "hypothetical": system.hypothetical,
         "batches": [[b.request, b.start_ps, b.end.at_ps, b.end.span] for b in system.batches],
     }
     (folder / "system.json").write_text(json.dumps(document))
@@ -257,6 +263,7 @@ def _summarize_system(system: SystemResult) -> dict[str, Any]:
             name: count for name, count in system.counters.items() if name not in ENGINE_COUNTERS
         },
         "assumed_costs": dict(system.assumed_costs),
+        **({"hypothetical": system.hypothetical} if system.hypothetical else {}),
     }
 
 

@@ -175,11 +175,11 @@ class NvmeParameters:
 
 @dataclass(frozen=True, kw_only=True)
 class QueueRegisters:
-    """One queue pair, as the host has set it up: addresses in host memory, sizes in entries.
+    """One queue pair, as its owner has set it up: PCIe addresses, sizes in entries.
 
-    ``vector`` is that of its interrupts.
+    ``vector`` is that of its interrupts; where it is None the owner sees entries come.
 
-    Ref: NVMe 1.4, sections 3.1.22 ff. (queue sizes are at least 2, one entry stays free).
+    Ref: NVMe 1.4, sections 3.1.22 ff. (queue sizes are at least 2, one entry stays free), 5.3.
     """
 
     number: int
@@ -187,7 +187,7 @@ class QueueRegisters:
     submission_entries: int
     completion_address: int
     completion_entries: int
-    vector: int = 0
+    vector: int | None = 0
 
     def __post_init__(self) -> None:
         if not 0 <= self.number < 1 << 16:

@@ -13,6 +13,8 @@ __all__ = ["HostCosts", "HostCpu"]
 class HostCosts:
     """Times of the host's steps in picoseconds; the values, with sources, are in platform files.
 
+    A sequencer on the card that takes the host's part has the same steps, and times of its own.
+
     Raises
     ------
     ValueError
@@ -53,12 +55,16 @@ class HostCosts:
 class HostCpu:
     """One core of the host, on which a worker and the interrupts of its queue take turns.
 
-    Steps are not preempted: an interrupt waits for the end of the step that is running.
+    Steps are not preempted: an interrupt waits for the end of the step that is running. ``name`` is
+    that of the core, and ``family`` begins the names of its spans.
     """
 
-    def __init__(self, kernel: Kernel, costs: HostCosts, name: str = "host-cpu") -> None:
+    def __init__(
+        self, kernel: Kernel, costs: HostCosts, name: str = "host-cpu", family: str = "host"
+    ) -> None:
         self.costs = costs
         self._core = kernel.resource(name)
+        self._family = family
 
     def work(
         self, what: str, duration_ps: int, cause: Cause, *, request: int = 0
@@ -66,4 +72,24 @@ class HostCpu:
         """Spend ``duration_ps`` on the core as span ``host.<what>``; nothing if it is 0."""
         if duration_ps == 0:
             return cause
-        return (yield from self._core.use(f"host.{what}", duration_ps, cause, request=request))
+        return (yield from self.move(what, duration_ps, 0, cause, request=request, kind=""))
+
+    def move(
+        self,
+        what: str,
+        duration_ps: int,
+        payload_bytes: int,
+        cause: Cause,
+        *,
+        request: int,
+        kind: str,
+    ) -> Generator[Any, Any, Cause]:
+        """Likewise for a step by which bytes pass, which takes no time perhaps."""
+        return self._core.use(
+            f"{self._family}.{what}",
+            duration_ps,
+            cause,
+            request=request,
+            payload_bytes=payload_bytes,
+            kind=kind,
+        )

@@ -5,6 +5,7 @@ __all__ = [
     "FpgaError",
     "GraphError",
     "InputError",
+    "ListTooLarge",
     "NvmeError",
     "ResultError",
     "TraceError",
@@ -53,6 +54,17 @@ class NvmeError(DeviceError):
 
 class FpgaError(DeviceError):
     """A launch of the gather unit, or one of its targets, failed."""
+
+
+class ListTooLarge(FpgaError):
+    """The list of ``node`` does not fit the card's window."""
+
+    def __init__(self, node: int, message: str) -> None:
+        super().__init__(node, message)  # all of it, as above
+        self.node = node
+
+    def __str__(self) -> str:
+        return str(self.args[1])
 
 
 class ResultError(DeviceError):

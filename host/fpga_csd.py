@@ -21,7 +21,7 @@ from rtl.contract.gather import MAX_DISTINCT, MAX_FAN_OUT, GatherStatus, ResultH
 from rtl.contract.kernel import Cause, FpgaPort, Kernel
 from rtl.contract.sampling import Sampling
 
-__all__ = ["FpgaCsdHost", "FpgaCsdParameters", "decode_launch"]
+__all__ = ["FpgaCsdHost", "FpgaCsdParameters", "check_fan_outs", "decode_launch"]
 
 CARD_GRAIN = 64
 """Copies to the card are whole words of its DRAM port."""
@@ -132,13 +132,7 @@ class FpgaCsdHost:
         ResultError
             If the bytes that arrived are not a result of what was asked for.
         """
-        limit = self.parameters.fan_out_limit(batch.sampling)
-        for hop, fan_out in enumerate(batch.fan_outs):
-            if fan_out > limit:
-                raise TraceError(
-                    f"batches[{batch.index}].fan_outs[{hop}] must be at most {limit} for the "
-                    f"gather unit, not {fan_out}"
-                )
+        check_fan_outs(batch, self.parameters)
         frontier: npt.NDArray[Any] = batch.targets
         roots = np.arange(len(frontier), dtype=np.uint32)
         hops = []
@@ -222,6 +216,17 @@ class FpgaCsdHost:
         parse_ps = len(slots) * costs.parse_target_ps + len(result.ids) * costs.parse_id_ps
         cause = yield from self.driver.cpu.work("parse", parse_ps, cause, request=request)
         return check_result(slots, result, self.graph.nodes), cause
+
+
+def check_fan_outs(batch: MiniBatch, parameters: FpgaCsdParameters) -> None:
+    """Refuse a mini-batch that the gather unit cannot sample: :exc:`TraceError`."""
+    limit = parameters.fan_out_limit(batch.sampling)
+    for hop, fan_out in enumerate(batch.fan_outs):
+        if fan_out > limit:
+            raise TraceError(
+                f"batches[{batch.index}].fan_outs[{hop}] must be at most {limit} for the "
+                f"gather unit, not {fan_out}"
+            )
 
 
 def decode_launch(raw: bytes, slots: int) -> HopResult:

@@ -12,7 +12,7 @@ from host.trace import MiniBatch
 from rtl.contract.mixer import list_keys
 from rtl.contract.sampling import Sampling, comparisons, taken, taken_table, walk_key
 
-__all__ = ["MODES", "HopPlan", "check_result", "group_bounds", "plan_hop"]
+__all__ = ["MODES", "HopPlan", "check_result", "group_bounds", "hop_keys", "plan_hop"]
 
 MODES = ("host", "device")
 """Who draws the positions."""
@@ -95,21 +95,31 @@ def plan_hop(
     themselves in the first hop; only walks need it.
     """
     nodes = frontier.astype(np.uint32)
-    slots = np.arange(len(nodes), dtype=np.uint32)
     starts = graph.indptr[nodes]
-    if batch.sampling == Sampling.WALK:
-        of = slots if roots is None else roots
-        keys = walk_key(list_keys(batch.seed, batch.index, 0, of), hop)
-    else:
-        keys = list_keys(batch.seed, batch.index, hop, slots)
     return HopPlan(
         batch.fan_outs[hop],
         nodes,
         starts,
         graph.indptr[nodes.astype(np.int64) + 1] - starts,
-        keys,
+        hop_keys(batch, hop, len(nodes), roots),
         batch.sampling,
     )
+
+
+def hop_keys(
+    batch: MiniBatch,
+    hop: int,
+    slots: int,
+    roots: npt.NDArray[np.unsignedinteger] | None = None,
+) -> npt.NDArray[np.uint32]:
+    """Keys of all slots of a hop, ``uint32[slots]``; ``roots`` as in :func:`plan_hop`."""
+    numbers = np.arange(slots, dtype=np.uint32)
+    if batch.sampling == Sampling.WALK:
+        of = numbers if roots is None else roots
+        keys = walk_key(list_keys(batch.seed, batch.index, 0, of), hop)
+    else:
+        keys = list_keys(batch.seed, batch.index, hop, numbers)
+    return np.asarray(keys)
 
 
 def group_bounds(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from host.errors import FpgaError
+from host.errors import ListTooLarge
 from host.ns_config import Placement
 from host.sampler import HopPlan
 from rtl.contract.codec import byte_size, record_dtype
@@ -111,7 +111,7 @@ def rounds(
 
     Raises
     ------
-    FpgaError
+    ListTooLarge
         If a single slot does not fit the window or the result.
     """
     filler = (_Listed if whole_lists else _Explicit) if explicit else _Drawn
@@ -125,10 +125,11 @@ def rounds(
             current = _Open(slot)
             if _add(fill, current, slot, plan, layout, result_bytes):
                 continue
-        raise FpgaError(
+        raise ListTooLarge(
+            int(plan.nodes[slot]),
             f"list of node {plan.nodes[slot]} must fit the window's {layout.data_bytes} bytes of "
             f"data and {layout.area_bytes} of positions, and a result of {result_bytes} bytes, "
-            f"not {fill.needs(slot)}"
+            f"not {fill.needs(slot)}",
         )
     if len(plan):
         yield fill.close(current)

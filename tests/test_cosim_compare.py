@@ -226,7 +226,9 @@ def test_hardware_made_to_be_checked_is_dropped_quietly(write):
 
 
 class TestWhatAChildGets:
-    @pytest.mark.parametrize("name", ["quickstart", "quickstart-small", "quickstart-serial"])
+    @pytest.mark.parametrize(
+        "name", ["quickstart", "quickstart-small", "quickstart-serial", "quickstart-hops"]
+    )
     def test_is_all_that_was_read(self, name):
         folder = Path(compare_module.__file__).parents[1] / "examples"
         loaded = load_config(folder / f"{name}.yaml")

@@ -15,6 +15,7 @@ from cosim.config.build import (
     nand_part,
     page_layout,
     period_ps,
+    sequencer_costs,
     striping,
     wire_parameters,
 )
@@ -33,6 +34,8 @@ DIRECT = {
     "fpga.stage_slot",
     "fpga.kernel_launch",
     "fpga.card_copy",
+    "fpga.hops.launch",
+    "fpga.hops.frontier",
 }
 """Taken by the systems as they are; tests of whole runs change them."""
 LIMITS = {"ssd.nand.chip_enables"}
@@ -104,7 +107,7 @@ def parameters(loaded):
         bus_phases(ssd), decoder_code(ssd), period_ps(ssd.flash.clock.value), channel_options(ssd),
         link_parameters(ssd.pcie), repr(firmware), cores, dict(firmware.binding),
         period_ps(fpga.clock.value), dram_times(fpga), wire_parameters(fpga.p2p),
-        card_wires(fpga.pcie), host_costs(host),
+        card_wires(fpga.pcie), host_costs(host), sequencer_costs(fpga),
     )  # fmt: skip
 
 

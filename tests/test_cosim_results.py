@@ -25,7 +25,14 @@ from cosim.run_folder import RunFolder, write_run
 from cosim.spans import CausalityError
 from host.graph import Graph
 from host.trace import Trace
-from tests.scenarios.results import FIRMWARE_STEPS, FPGA_STEPS, US, chain, example_run
+from tests.scenarios.results import (
+    FIRMWARE_STEPS,
+    FPGA_STEPS,
+    US,
+    chain,
+    example_run,
+    hypothetical_run,
+)
 
 FILES = [
     "config.resolved.yaml",
@@ -110,6 +117,7 @@ def test_bytes_are_counted_by_boundary_and_kind():
         "prp_lists": 0,
         "doorbells": 4,
         "interrupts": 4,
+        "hop_orders": 0,
     }
     payload, overheads = moved_bytes(chain(FPGA_STEPS)[0])
     assert payload == {"flash": 16_384, "host_to_device": 0, "device_to_host": 88, "p2p": 4096}
@@ -326,7 +334,7 @@ def test_figures_are_written_in_a_fitting_unit(shown, text):
 @pytest.mark.parametrize("boundary", BOUNDARIES, ids=lambda boundary: boundary.name)
 @pytest.mark.parametrize("side", ["leaves", "enters"])
 def test_bytes_that_get_lost_are_no_result(boundary, side):
-    spans = [span for system in example_run().systems for span in system.spans]
+    spans = [span for system in hypothetical_run().systems for span in system.spans]
     check_bytes(spans)
     picked = next(span for span in spans if getattr(boundary, side)(span) and span.payload_bytes)
     lost = [span for span in spans if span is not picked]

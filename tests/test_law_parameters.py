@@ -17,7 +17,7 @@ from tests.test_law_times import UNSEEN
 
 pytestmark = [pytest.mark.hdl, pytest.mark.slow]
 
-FIRMWARE, FPGA, DRAWS = crowded.NAMES
+FIRMWARE, FPGA, DRAWS, HOPS = crowded.NAMES
 CALM_FIRMWARE, CALM_FPGA = one_request.SYSTEMS
 BINDING = "ssd.firmware.binding"
 CORES = "ssd.firmware.cores"
@@ -105,6 +105,10 @@ CHANGES = {
     # A block is then more pieces than there are slots.
     "fpga.stage_slots": (FPGA, 4, {"fpga.stage_slot": "64 B"}),
     "fpga.stage_slot": (FPGA, "256 B"),
+    **{
+        f"fpga.hops.{key}": (HOPS, "1 us")
+        for key in ("command", "completion", "target", "id", "launch")
+    },
     "fpga.dram.banks": (FPGA, 4),
     "fpga.dram.groups": (FPGA, 2),
     "fpga.dram.row": (FPGA, "128 B"),
@@ -165,6 +169,9 @@ TESTED_ALONE = {
         "for programs and erases, beyond the reads of these systems; "
         "tests.test_rtl_nand_controller_suspend"
     ),
+    "fpga.hops.frontier": (
+        "bounds the nodes of a hop; tests.test_cosim_hops, tests.test_cosim_hypothetical"
+    ),
     "ssd.flash.watchdog": "for dies that hang; tests.test_rtl_nand_controller_order",
 }
 
@@ -183,6 +190,7 @@ SYSTEM_KEYS = {
         "unique_blocks": (FPGA, False),
         "whole_lists": (FPGA, True),
         "read_counters": (FPGA, True),
+        "hops": (DRAWS, "device", crowded.WINDOWS[HOPS]),
     },
 }
 LABELS = {"kind", "name"}
@@ -247,9 +255,22 @@ def test_every_key_of_a_system_has_an_entry():
     ("kind", "key"), [(kind, key) for kind, keys in SYSTEM_KEYS.items() for key in keys]
 )
 def test_key_of_a_system_changes_something(kind, key):
-    system, value = SYSTEM_KEYS[kind][key]
-    before = crowded.outcome(system)
-    after = crowded.outcome(system, {key: value})
+    system, value, *companions = SYSTEM_KEYS[kind][key]
+    constants = companions[0] if companions else {}
+    before = crowded.outcome(system, constants=constants)
+    after = crowded.outcome(system, {key: value}, constants=constants)
+    assert (visible(after) == visible(before)) is False
+    assert after.subgraphs == before.subgraphs
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("reads_in_flight", 1), ("unique_blocks", False), ("page_buffer", "1 KiB"),
+     ("whole_page", False)],
+)  # fmt: skip
+def test_key_of_a_system_matters_where_the_card_goes_from_hop_to_hop(key, value):
+    before = crowded.outcome(HOPS)
+    after = crowded.outcome(HOPS, {key: value})
     assert (visible(after) == visible(before)) is False
     assert after.subgraphs == before.subgraphs
 

@@ -50,6 +50,10 @@ UNSEEN = {
     "fpga.dram.t_wtr_s": "nothing is read right behind a write",
     "fpga.dram.t_wtr_l": "nothing is read right behind a write",
     "fpga.dram.t_rtw": "nothing is written right behind a read",
+    **{
+        f"fpga.hops.{key}": "the host goes from hop to hop"
+        for key in ("command", "completion", "target", "id", "launch")
+    },
     "host.compare": "positions are drawn with replacement",
     "fpga.dram.t_refi": "the request ends before a refresh",
     "fpga.dram.t_rfc": "the request ends before a refresh",

@@ -55,6 +55,7 @@ __all__ = [
     "page_layout",
     "period_ps",
     "queue_registers",
+    "sequencer_costs",
     "striping",
     "wire_parameters",
 ]
@@ -181,6 +182,23 @@ def host_costs(host: HostPlatform) -> HostCosts:
     )
 
 
+def sequencer_costs(fpga: FpgaPlatform) -> HostCosts:
+    """Costs of the steps of the card's hop sequencer; it sees a completion without an interrupt."""
+    hops = fpga.hops
+    return HostCosts(
+        submit_ps=hops.command.value,
+        interrupt_ps=0,
+        complete_ps=hops.completion.value,
+        key_ps=0,
+        draw_ps=0,
+        compare_ps=0,
+        build_target_ps=hops.target.value,
+        map_block_ps=0,
+        parse_target_ps=0,
+        parse_id_ps=hops.id.value,
+    )
+
+
 def page_buffer_pages(ssd: SsdPlatform, system: System, edge_bytes: int) -> int:
     """Pages that the SSD's page buffer holds, for an edge list array of ``edge_bytes``.
 
@@ -243,9 +261,14 @@ def firmware_parameters(ssd: SsdPlatform, system: System, edge_bytes: int) -> Fi
 
 
 def queue_registers(
-    ssd: SsdPlatform, *, submission: int, completion: int, number: int = 1, vector: int = 0
+    ssd: SsdPlatform,
+    *,
+    submission: int,
+    completion: int,
+    number: int = 1,
+    vector: int | None = 0,
 ) -> QueueRegisters:
-    """A queue pair at two addresses of host memory, as the device knows it."""
+    """A queue pair at two PCIe addresses, as the device knows it."""
     entries = ssd.nvme.queue_entries.value
     return QueueRegisters(
         number=number,

@@ -109,6 +109,15 @@ class FpgaCsd(_SystemBase):
     """Read a block that several positions of a hop need once."""
     gather: OwnGather | None = None
     """The user's RTL in place of the gather core."""
+    hops: Literal["host", "device"] = "host"
+    """Who goes from hop to hop. ``device`` is hypothetical: the card has the row pointers in its
+    DRAM and an NVMe queue pair of its own, which today's SmartSSD cannot have."""
+
+    @model_validator(mode="after")
+    def _device_draws(self) -> "FpgaCsd":
+        if self.hops == "device" and self.positions != "device":
+            raise ValueError("must give positions: device where hops is device")
+        return self
 
 
 System = Annotated[FirmwareCsd | FpgaCsd, Field(discriminator="kind")]

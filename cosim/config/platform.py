@@ -352,6 +352,23 @@ class FpgaDram(Part):
     """Accesses of other AXI IDs that one may pass."""
 
 
+class HopLogic(Part):
+    """Hypothetical: a sequencer on the card that goes from hop to hop, of systems that have it."""
+
+    command: Constant[Time]
+    """One NVMe command: its entry, PRP list and doorbell."""
+    completion: Constant[Time]
+    """One completion entry."""
+    target: Constant[Time]
+    """One descriptor: key, list address and degree."""
+    id: Constant[Time]
+    """One node into the frontier, or out of it to its row pointers, or these back."""
+    launch: Constant[Time]
+    """One launch of the gather unit."""
+    frontier: Constant[Size]
+    """On-chip memory for the nodes of a hop, 8 bytes each."""
+
+
 class FpgaPlatform(Device):
     """An FPGA card with the gather unit, beside an SSD on one PCIe switch."""
 
@@ -366,6 +383,7 @@ class FpgaPlatform(Device):
     """Host software of one launch of the gather unit."""
     card_copy: Constant[Time]
     """Host software of one copy between host and card."""
+    hops: HopLogic
     dram: FpgaDram
     p2p: Link
     pcie: CardLink

@@ -5,6 +5,7 @@ from html import escape
 from typing import Any
 
 from cosim.firmware_use import PAGES
+from cosim.report.label import label
 from cosim.report.table import duration
 
 __all__ = ["render_firmware"]
@@ -20,11 +21,13 @@ def render_firmware(summary: Mapping[str, Any], table: Callable[..., str]) -> li
         for core, use in system["cores"].items():
             for task, did in use["tasks"].items():
                 cells = [f"{did['steps']:,}", duration(did["busy_ps"]), *_queue(did, span_ps)]
-                rows.append([*map(escape, (name, core, task)), *cells])
+                rows.append([*map(escape, (label(name, system), core, task)), *cells])
     if not rows:
         return []
     parts = ["<h2>The SSD's cores</h2>", table(HEAD, rows, 3)]
-    pages = {name: one["pages"] for name, one in summary["systems"].items() if one["pages"]}
+    pages = {
+        label(name, one): one["pages"] for name, one in summary["systems"].items() if one["pages"]
+    }
     if pages:
         rows = [["lists", *(f"{one['lists']:,}" for one in pages.values())]]
         rows += [

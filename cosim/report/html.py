@@ -8,6 +8,7 @@ from typing import Any
 from cosim.config.load import LoadedConfig
 from cosim.config.platform import constants
 from cosim.report.firmware import render_firmware
+from cosim.report.label import hypothetical_systems, label, labels
 from cosim.report.stages import FAMILIES, by_family, family_of, in_order
 from cosim.report.table import duration, ratio_sentence, size
 from rtl.contract.gather import BUSY_PARTS
@@ -56,6 +57,7 @@ def render_page(
     body = [
         "<h1>csd-cosim: sampling by computational storage devices</h1>",
         f"<p>{escape(ratio_sentence(summary))}</p>",
+        *_hypothetical(summary),
         "<h2>Latency</h2>",
         _latencies(summary),
         f'<img alt="Latency of each mini-batch by stage" src="data:image/png;base64,{image}">',
@@ -96,11 +98,22 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 10
     return '<div class="scroll"><table>' + "\n".join(lines) + "</table></div>"
 
 
+def _hypothetical(summary: Mapping[str, Any]) -> list[str]:
+    """What of the systems no real one has; nothing where all may be."""
+    return [
+        f"<p><strong>{escape(name)} is hypothetical.</strong> {escape(reason)}</p>"
+        for name, reason in hypothetical_systems(summary).items()
+    ]
+
+
 def _latencies(summary: Mapping[str, Any]) -> str:
     systems = summary["systems"]
     count = max(len(system["batches"]) for system in systems.values())
     rows = [
-        [escape(name), *(duration(batch["latency_ps"]) for batch in system["batches"])]
+        [
+            escape(label(name, system)),
+            *(duration(batch["latency_ps"]) for batch in system["batches"]),
+        ]
         for name, system in systems.items()
     ]
     return _table(["system", *(f"batch {number}" for number in range(count))], rows, 1)
@@ -125,7 +138,7 @@ def _families(summary: Mapping[str, Any]) -> str:
 
 def _stages(summary: Mapping[str, Any]) -> str:
     batches = {
-        f"{name}, {number}": batch["stages_ps"]
+        f"{label(name, system)}, {number}": batch["stages_ps"]
         for name, system in summary["systems"].items()
         for number, batch in enumerate(system["batches"])
     }
@@ -149,17 +162,17 @@ def _bytes(summary: Mapping[str, Any]) -> str:
     systems = summary["systems"]
     kinds = [("bytes", "payload"), ("overheads", "overhead")]
     rows = []
-    for group, label in kinds:
+    for group, what in kinds:
         for key in dict.fromkeys(key for system in systems.values() for key in system[group]):
             values = (size(system[group].get(key, 0)) for system in systems.values())
-            rows.append([label, key.replace("_", " "), *values])
-    return _table(["", "what", *systems], rows, 2)
+            rows.append([what, key.replace("_", " "), *values])
+    return _table(["", "what", *labels(summary)], rows, 2)
 
 
 def _gather(summary: Mapping[str, Any]) -> list[str]:
     """What the gather units' clocks went to, and what they counted; nothing where there is none."""
     counted = {
-        name: system["counters"]
+        label(name, system): system["counters"]
         for name, system in summary["systems"].items()
         if system["counters"].get("gather.busy")
     }
@@ -182,7 +195,7 @@ def _gather(summary: Mapping[str, Any]) -> list[str]:
 def _hashes(summary: Mapping[str, Any]) -> str:
     rows = [["plain NumPy reference", f"<code>{escape(summary['reference_sha256'])}</code>"]]
     rows += [
-        [escape(name), f"<code>{escape(system['subgraph_sha256'])}</code>"]
+        [escape(label(name, system)), f"<code>{escape(system['subgraph_sha256'])}</code>"]
         for name, system in summary["systems"].items()
     ]
     trace = escape(summary["trace_sha256"])

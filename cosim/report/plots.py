@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from cosim.report.label import label
 from cosim.report.stages import Family, by_family, in_order
 
 __all__ = ["draw_stages", "save_stages"]
@@ -20,7 +21,11 @@ LABEL_SHARE = 0.06
 def draw_stages(summary: Mapping[str, Any], axes: Axes) -> Axes:
     """One bar a system and mini-batch: its latency, stacked from its families of stages."""
     bars = [
-        (f"{name}, batch {number}", by_family(batch["stages_ps"]), batch["latency_ps"])
+        (
+            f"{label(name, system)}, batch {number}",
+            by_family(batch["stages_ps"]),
+            batch["latency_ps"],
+        )
         for name, system in summary["systems"].items()
         for number, batch in enumerate(system["batches"])
     ]

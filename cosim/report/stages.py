@@ -110,6 +110,13 @@ FAMILIES = (
         "#F0E442",
         "launch of the gather unit, staging of blocks in the card's DRAM, and the gathering itself",
     ),
+    Family(
+        "hop sequencer",
+        ("hops.",),
+        "#6A5ACD",
+        "hypothetical logic on the FPGA card that goes from hop to hop: orders, frontiers, row "
+        "pointers, descriptors, and commands and completions of its own NVMe queue",
+    ),
 )
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from rich.table import Table
 
+from cosim.report.label import label, labels
 from cosim.report.stages import by_family, in_order
 
 __all__ = ["duration", "latency_table", "mean_latency", "ratio_sentence", "size"]
@@ -34,7 +35,8 @@ def mean_latency(system: Mapping[str, Any]) -> float:
 
 def ratio_sentence(summary: Mapping[str, Any]) -> str:
     """Which system is faster and by how much, in mean latency."""
-    ranked = sorted(summary["systems"].items(), key=lambda item: mean_latency(item[1]))
+    named = [(label(*item), item[1]) for item in summary["systems"].items()]
+    ranked = sorted(named, key=lambda item: mean_latency(item[1]))
     if len(ranked) == 1:
         name, system = ranked[0]
         return f"{name} takes {duration(round(mean_latency(system)))} for a mini-batch on average."
@@ -57,10 +59,10 @@ def latency_table(summary: Mapping[str, Any]) -> Table:
     systems = list(summary["systems"].values())
     table = Table(show_edge=False, pad_edge=False)
     table.add_column("")
-    for name in summary["systems"]:
+    for name in labels(summary):
         table.add_column(name, justify="right")
     if len(systems) == 2:
-        first, second = summary["systems"]
+        first, second = labels(summary)
         table.add_column(f"{second} / {first}", justify="right")
     for number, batches in enumerate(zip(*(s["batches"] for s in systems), strict=True)):
         latencies = [batch["latency_ps"] for batch in batches]

@@ -32,6 +32,14 @@ from cosim.medium import FlashMedium, IdArray
 from cosim.results import BatchResult, SystemResult
 from cosim.systems.background import background_load
 from cosim.systems.design import unit_names
+from cosim.systems.hops import (
+    CardHops,
+    card_hops,
+    card_queues,
+    has_hops,
+    hypothetical,
+    load_table,
+)
 from cosim.systems.inputs import Inputs
 from cosim.units.channel import ChannelPort
 from cosim.units.counters import gather_counters, unit_counters
@@ -42,6 +50,7 @@ from host.costs import HostCpu
 from host.driver import NvmeDriver
 from host.firmware_csd import FirmwareCsdHost, FirmwareCsdParameters
 from host.fpga_csd import FpgaCsdHost, FpgaCsdParameters
+from host.fpga_hops import FpgaHopsHost
 from host.ns_config import Placement
 from host.subgraph import Subgraph, subgraph_sha256
 from rtl.contract.kernel import Cause
@@ -69,10 +78,12 @@ class Machine:
         The firmware.
     driver : NvmeDriver
         The host's queue pair.
-    host : FirmwareCsdHost or FpgaCsdHost
+    host : FirmwareCsdHost, FpgaCsdHost or FpgaHopsHost
         Samples mini-batches.
     gather : GatherPort, optional
         The gather unit, where the system has an FPGA card.
+    hops : CardHops, optional
+        The hop sequencer, where that card has one.
     background : BackgroundLoad, optional
         Reads and writes of another process, where the system has them.
     """
@@ -87,8 +98,9 @@ class Machine:
     flash: ChannelPort
     device: Device
     driver: NvmeDriver
-    host: FirmwareCsdHost | FpgaCsdHost
+    host: FirmwareCsdHost | FpgaCsdHost | FpgaHopsHost
     gather: GatherPort | None
+    hops: CardHops | None
     background: BackgroundLoad | None = None
     card_registers: CardRegisters | None = None
     registers: dict[str, int] = field(default_factory=dict)
@@ -138,7 +150,7 @@ class Machine:
         cpu = HostCpu(kernel, host_costs(platforms.host))
         link = PcieLink(kernel, "pcie.ssd", link_parameters(ssd.pcie))
         card = (
-            _Card(kernel, lockstep, engine, platforms, link, cpu)
+            _Card(kernel, lockstep, engine, platforms, link, cpu, has_hops(system))
             if system.kind == "fpga-csd"
             else None
         )
@@ -148,6 +160,7 @@ class Machine:
             memory,
             peer=None if card is None else card.peer,
             card=None if card is None else card.window,
+            queues=None if card is None else card.queues,
         )
         depth = ssd.nvme.queue_entries.value
         host_port = HostPort(kernel, memory, link, port)
@@ -165,12 +178,18 @@ class Machine:
             )
             queues.append(registers)
         parameters = firmware_parameters(ssd, system, inputs.edge_bytes)
+        placement = Placement(lba_bytes=layout.lba_bytes, id_bytes=inputs.id_bytes)
+        hops = None
+        if card is not None and card.queues is not None:
+            fpga = _fpga_parameters(system, platforms, placement)
+            hops = card.with_hops(kernel, platforms, inputs, port, cpu, fpga)
+            load_table(engine, card.window.window_bytes, inputs)
+            queues.append(hops.registers)
         device = Device(kernel, port, flash, parameters, queues=queues, code=bch_code(ssd))
         pages = medium.load_extent(0, ids)
         for first, content in device.load_extent(0, pages):
             medium.load_extent(first, content)
-        placement = Placement(lba_bytes=layout.lba_bytes, id_bytes=inputs.id_bytes)
-        host = _host(system, platforms, kernel, driver, card, inputs, placement)
+        host = _host(system, platforms, kernel, driver, card, hops, inputs, placement)
         return cls(
             platforms=platforms,
             system=system,
@@ -186,6 +205,7 @@ class Machine:
             gather=None if card is None else card.gather,
             card_registers=None if card is None else card.registers,
             background=background,
+            hops=hops,
         )
 
     async def do(self, process: Generator[Any, Any, Any]) -> Any:
@@ -209,6 +229,7 @@ class Machine:
             batches=tuple(self.batches),
             subgraph_sha256=subgraph_sha256(self.subgraphs),
             counters=self.counters(),
+            hypothetical=hypothetical(self.system, self.inputs),
             assumed_costs=self.device.cores.assumed,
         )
 
@@ -229,6 +250,8 @@ class Machine:
             counts["host.reads"] = self.host.reads
             counts["host.read_waits"] = self.host.read_waits
             counts["host.rounds"] = self.host.rounds
+        if self.hops is not None:
+            counts |= self.hops.counts()
         if self.gather is not None:
             counts["gather.stage_waits"] = self.gather.stage_waits
             counts["gather.launch_waits"] = self.gather.launch_waits
@@ -271,6 +294,7 @@ class _Card:
         platforms: Platforms,
         ssd: PcieLink,
         cpu: HostCpu,
+        has_queues: bool,
     ) -> None:
         fpga = platforms.fpga
         self.gather = gather = GatherPort(
@@ -291,8 +315,9 @@ class _Card:
         self.peer = Direction(
             kernel, wire_parameters(fpga.p2p), "pcie.p2p", "pcie.p2p", shares=ssd.up
         )
+        self.queues = card_queues(kernel, platforms, self.peer, ssd) if has_queues else None
         up, down = card_wires(fpga.pcie)
-        link = PcieLink(kernel, "pcie.fpga", up, down)
+        self.link = link = PcieLink(kernel, "pcie.fpga", up, down)
         self.registers = CardRegisters(kernel, link, lambda: gather_counters(engine))
         self.port = FpgaPort(
             kernel,
@@ -304,26 +329,35 @@ class _Card:
             copy_ps=fpga.card_copy.value,
         )
 
-
-def _host(
-    system: System,
-    platforms: Platforms,
-    kernel: Kernel,
-    driver: NvmeDriver,
-    card: _Card | None,
-    inputs: Inputs,
-    placement: Placement,
-) -> FirmwareCsdHost | FpgaCsdHost:
-    if isinstance(system, FirmwareCsd):
-        firmware = FirmwareCsdParameters(
-            placement=placement,
-            targets_per_command=system.coalescing,
-            positions=system.positions,
+    def with_hops(
+        self,
+        kernel: Kernel,
+        platforms: Platforms,
+        inputs: Inputs,
+        device: DevicePort,
+        cpu: HostCpu,
+        parameters: FpgaCsdParameters,
+    ) -> CardHops:
+        assert self.queues is not None
+        return card_hops(
+            kernel,
+            platforms,
+            inputs,
+            queues=self.queues,
+            device=device,
+            link=self.link,
+            gather=self.gather,
+            window=self.window,
+            cpu=cpu,
+            parameters=parameters,
         )
-        return FirmwareCsdHost(driver, inputs.graph, firmware)
+
+
+def _fpga_parameters(
+    system: System, platforms: Platforms, placement: Placement
+) -> FpgaCsdParameters:
     assert isinstance(system, FpgaCsd)
-    assert card is not None
-    fpga = FpgaCsdParameters(
+    return FpgaCsdParameters(
         placement=placement,
         positions=system.positions,
         reads_in_flight=system.reads_in_flight,
@@ -331,4 +365,27 @@ def _host(
         whole_lists=system.whole_lists,
         max_transfer_bytes=platforms.ssd.nvme.transfer_limit.value,
     )
+
+
+def _host(
+    system: System,
+    platforms: Platforms,
+    kernel: Kernel,
+    driver: NvmeDriver,
+    card: _Card | None,
+    hops: CardHops | None,
+    inputs: Inputs,
+    placement: Placement,
+) -> FirmwareCsdHost | FpgaCsdHost | FpgaHopsHost:
+    if isinstance(system, FirmwareCsd):
+        firmware = FirmwareCsdParameters(
+            placement=placement,
+            targets_per_command=system.coalescing,
+            positions=system.positions,
+        )
+        return FirmwareCsdHost(driver, inputs.graph, firmware)
+    assert card is not None
+    fpga = _fpga_parameters(system, platforms, placement)
+    if hops is not None:
+        return FpgaHopsHost(driver, hops.port, inputs.graph.nodes, fpga)
     return FpgaCsdHost(kernel, driver, card.port, inputs.graph, fpga)

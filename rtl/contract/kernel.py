@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 __all__ = [
     "BACKGROUND_REQUEST",
+    "CARD_QUEUE_BASE",
     "P2P_BASE",
     "BusError",
     "Cause",
@@ -16,6 +17,7 @@ __all__ = [
     "FlashPort",
     "FlashResult",
     "FpgaPort",
+    "HopPort",
     "HostMemory",
     "HostPort",
     "Kernel",
@@ -29,6 +31,9 @@ BACKGROUND_REQUEST = 0xFFFF_FFFF
 
 P2P_BASE = 1 << 40
 """PCIe address of the FPGA card's DRAM window; all below it is host memory."""
+
+CARD_QUEUE_BASE = 1 << 41
+"""PCIe address from which on a card's own NVMe queues lie, where it has some."""
 
 
 class Cause(NamedTuple):
@@ -272,6 +277,19 @@ class FpgaPort(Protocol):
         self, results: Any, cause: Cause, *, request: int = 0
     ) -> Generator[Any, Any, tuple[bytes, Cause]]:
         """Copy the result words card to host: per target a ResultHeader, then 64-bit ids."""
+
+
+class HopPort(Protocol):
+    """The FPGA card as the host sees it, where the card goes from hop to hop by itself."""
+
+    def sample(
+        self, order: bytes, cause: Cause, *, request: int = 0
+    ) -> Generator[Any, Any, tuple[bytes, bytes, Cause]]:
+        """One doorbell for an order: (answer, results, Cause); see ``rtl.contract.hops``.
+
+        The card fetches the order and sends results, answer and an interrupt. Results of an order
+        that failed are cut short.
+        """
 
 
 class BusError(Exception):

@@ -13,6 +13,14 @@ SYSTEMS = {
     "fpga": {"kind": "fpga-csd", "name": "fpga", "reads_in_flight": 6},
     # Whole lists are read, and the device draws from them.
     "draws": {"kind": "fpga-csd", "name": "draws", "positions": "device"},
+    # And it goes from hop to hop by itself.
+    "hops": {
+        "kind": "fpga-csd",
+        "name": "hops",
+        "positions": "device",
+        "hops": "device",
+        "reads_in_flight": 6,
+    },
 }
 NAMES = tuple(SYSTEMS)
 OVERRIDES = {
@@ -32,6 +40,8 @@ OVERRIDES = {
     "fpga.dram.row": "64 B",
     "fpga.dram.t_refi": "2 us",
 }
+WINDOWS = {"hops": {"fpga.window": "32 KiB"}}
+"""Where the row pointers fit, too."""
 
 
 @cache
@@ -53,7 +63,7 @@ def document(system, keys=None, *, constants=None, engine=None):
         engine=engine or {},
         run__graph={"file": graph_file(), "id_bytes": 4},
         run__trace={"batches": 1, "targets": 6, "fan_outs": [2, 2], "seed": 3},
-        platform_overrides=OVERRIDES | (constants or {}),
+        platform_overrides=OVERRIDES | WINDOWS.get(system, {}) | (constants or {}),
     )
 
 

@@ -1,5 +1,7 @@
 """A made-up run of two systems: small, hand-countable, with every kind of byte."""
 
+from dataclasses import replace
+
 from cosim.results import BatchResult, RunResult, SystemResult
 from cosim.spans import Span, SpanLog
 from rtl.contract.kernel import Cause
@@ -61,6 +63,16 @@ FPGA_STEPS = (
     ("pcie.fpga.up", "pcie.fpga.up", 2, 88, 24, "result"),
     ("host-cpu", "host.complete", 3, 0, 0, ""),
 )
+HOP_STEPS = (
+    ("host-cpu", "host.launch", 2, 0, 0, ""),
+    ("pcie.fpga.down", "pcie.fpga.down", 1, 36, 24, "hop_order"),
+    ("hops", "hops.order", 0, 36, 0, "hop_order"),
+    ("hops", "hops.build", 0, 64, 0, "positions"),
+    ("gather", "gather.stage", 1, 64, 0, "stage"),
+    ("gather", "gather.stream", 0, 24, 0, "result"),
+    ("hops", "hops.pointers", 1, 24, 0, "pointers"),
+    ("host-cpu", "host.parse", 3, 0, 0, ""),
+)
 
 
 def two_batches(name, steps, **facts):
@@ -69,6 +81,13 @@ def two_batches(name, steps, **facts):
     return SystemResult(
         name=name, spans=log, batches=(first, second), subgraph_sha256="5a" * 32, **facts
     )
+
+
+def hypothetical_run():
+    """The example with a third system, of which no real one has the hop sequencer."""
+    run = example_run()
+    third = two_batches("hops", HOP_STEPS, hypothetical="No card has it.")
+    return replace(run, systems=(*run.systems, third))
 
 
 def example_run():
