@@ -25,7 +25,7 @@ from host.window import Round, rounds
 from rtl.contract.codec import byte_size, record_dtype
 from rtl.contract.gather import DESCRIPTOR_MAGIC, GatherDescriptor, GatherMode, GatherStatus
 from rtl.contract.hops import HopStatus
-from rtl.contract.kernel import Cause
+from rtl.contract.kernel import Cause, latest
 
 __all__ = ["ENTRY_BYTES", "HopSequencer", "SequencerParameters"]
 
@@ -36,7 +36,8 @@ DESCRIPTOR_BYTES = byte_size(GatherDescriptor)
 GRAIN = 64
 """Writes to the card's DRAM are whole words of its port."""
 Nodes = npt.NDArray[np.uint32]
-Deliver = Callable[[bytes, Cause], None]
+Deliver = Callable[[bytes, Cause], Any]
+"""Takes results; the SimPy event returned has the cause of their having left the card."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +70,7 @@ class HopSequencer:
 
     Each hop goes in parts whose row pointers fit a launch, each part in rounds that fit the window.
     Steps follow each other: read row pointers, read lists, write descriptors, launch. Each of them
-    is told to the sequencer by what ended it.
+    is told to the sequencer by what ended it. A launch waits until the results before it have left.
 
     Parameters
     ----------
@@ -102,6 +103,7 @@ class HopSequencer:
         self._window = window
         self._layout = layout
         self._areas = layout.rounds
+        self._leaving: Any = None
         self._parameters = parameters
 
     def run(
@@ -119,9 +121,10 @@ class HopSequencer:
         sizes: list[int] = []
         try:
             cause = yield from self._hops(batch, cause, deliver, sizes)
+            end = HopEnd(HopStatus.OK, sizes=tuple(sizes))
         except _Stop as stop:
-            return HopEnd(stop.status, len(sizes), stop.detail), stop.cause
-        return HopEnd(HopStatus.OK, sizes=tuple(sizes)), cause
+            end, cause = HopEnd(stop.status, len(sizes), stop.detail), stop.cause
+        return end, (yield from self._leave(cause))
 
     def _hops(
         self, batch: MiniBatch, cause: Cause, deliver: Deliver, sizes: list[int]
@@ -216,7 +219,7 @@ class HopSequencer:
             build_ps = count * costs.build_target_ps
             raw, cause = yield from self._launch(part.descriptors, count, build_ps, cause, request)
             self.rounds += 1
-            deliver(raw, cause)
+            self._leaving = deliver(raw, cause)
             kept = found.add(raw, count)
             if found.total > self._parameters.entries and not found.is_last:
                 raise _Stop(HopStatus.FRONTIER_FULL, found.total, cause)
@@ -238,12 +241,21 @@ class HopSequencer:
         """Write descriptors and have them gathered; returns the result words."""
         base = self._areas.descriptor_base
         cause = yield from self._write(base, descriptors, "descriptor", build_ps, cause, request)
+        cause = yield from self._leave(cause)
         launch_ps = self._parameters.launch_ps
         cause = yield from self._core.work("launch", launch_ps, cause, request=request)
         result = yield self._gather.launch(base, count, cause, request=request)
         if result.status != GatherStatus.OK:
             raise _Stop(HopStatus.GATHER_FAILED, int(result.status), result.cause)
         return bytes(result.words), result.cause
+
+    def _leave(self, cause: Cause) -> Generator[Any, Any, Cause]:
+        """Wait until the results before have left, where the next ones will be."""
+        if self._leaving is None:
+            return cause
+        left: Cause = yield self._leaving
+        self._leaving = None
+        return latest((cause, left))
 
     def _write(
         self, address: int, data: bytes, kind: str, duration_ps: int, cause: Cause, request: int

@@ -60,22 +60,30 @@ class HopPort:
         )
         cause = yield from self._fetch(order, cause, request)
         results: list[bytes] = []
-        writes: list[Any] = []
+        flights: list[Any] = []
 
-        def deliver(raw: bytes, released: Cause) -> None:
+        def deliver(raw: bytes, released: Cause) -> Any:
             results.append(raw)
-            if raw:
-                write = self._link.up.write(len(raw), released, request=request, kind="result")
-                writes.append(self._kernel.env.process(write))
+            return self._kernel.env.process(self._send(raw, released, request, flights))
 
         end, cause = yield from self._sequencer.run(order, cause, deliver, request=request)
-        yield self._kernel.env.all_of(writes)
-        cause = latest([cause, *(write.value for write in writes)])
+        yield self._kernel.env.all_of(flights)
+        cause = latest([cause, *(flight.value for flight in flights)])
         answer = encode_answer(end)
         up = self._link.up
         cause = yield from up.write(len(answer), cause, request=request, kind="hop_answer")
         cause = yield from up.write(INTERRUPT_BYTES, cause, request=request, kind="interrupt")
         return answer, b"".join(results), cause
+
+    def _send(
+        self, raw: bytes, cause: Cause, request: int, flights: list[Any]
+    ) -> Generator[Any, Any, Cause]:
+        """Bring results to the host; ends when the last byte has left, and it then flies."""
+        up = self._link.up
+        headers = up.parameters.write_overhead(len(raw))
+        cause = yield from up.occupy(len(raw), headers, cause, request=request, kind="result")
+        flights.append(self._kernel.env.process(up.fly(cause, request=request, kind="result")))
+        return cause
 
     def _fetch(self, order: bytes, cause: Cause, request: int) -> Generator[Any, Any, Cause]:
         """The card reads the order in host memory."""

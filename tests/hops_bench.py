@@ -52,11 +52,12 @@ class HopBench:
 
     def __init__(
         self, graph, *, id_bytes=8, window=1 << 18, depth=8, frontier_bytes=1 << 16,
-        launch_ps=40_000, costs=LOGIC, indices=None, **gather,
+        launch_ps=40_000, costs=LOGIC, indices=None,
+        card_link=LINK, **gather,
     ):  # fmt: skip
         self.graph = graph
         self.kernel = kernel = Kernel()
-        ssd, card = (PcieLink(kernel, name, LINK) for name in ("pcie.ssd", "pcie.fpga"))
+        ssd, card = PcieLink(kernel, "pcie.ssd", LINK), PcieLink(kernel, "pcie.fpga", card_link)
         to_card = Direction(kernel, LINK, "pcie.p2p", "pcie.p2p", shares=ssd.up)
         to_ssd = Direction(kernel, LINK, "pcie.p2p", "pcie.p2p.to-ssd", shares=ssd.down)
         self.queues = CardQueueMemory(kernel, to_card, to_ssd)

@@ -1,5 +1,7 @@
 """The hop sequencer on the card: equal to the reference, from the bytes that it has been given."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from rtl.contract.hops import HopStatus
 from rtl.contract.sampling import Sampling
 from tests.hops_bench import HopBench
 from tests.host_scenarios import make_trace, random_graph
+from tests.test_firmware_with_host import LINK
 
 WAYS = [
     (Sampling.REPLACEMENT, (6,)),
@@ -122,6 +125,20 @@ def test_ids_and_row_pointers_are_those_on_flash_and_card():
     found, _ = bench.run(batch)
     assert found.sha256 == sample(Graph(shorter, graph.indices), batch).sha256
     assert found.sha256 != sample(graph, batch).sha256
+
+
+def test_results_leave_before_the_next_ones_take_their_place():
+    graph = random_graph()
+    (batch,) = make_trace(graph, (4, 3), batches=1).batches
+    bench = HopBench(graph, card_link=replace(LINK, bytes_per_second=10**8))
+    _, stages = bench.run(batch)
+    spans = list(bench.kernel.spans)
+    sent = [s.end_ps for s in spans if (s.unit, s.kind) == ("pcie.fpga.up", "result")]
+    begun = [span.start_ps for span in spans if span.stage == "gather.stream"]
+    assert len(begun) == 2 * len(sent) == 4
+    # Launches: row pointers, ids, row pointers, ids.
+    assert begun[1] < sent[0] <= begun[2]
+    assert stages["pcie.fpga.up"] > 2 * 960 * 10_000
 
 
 def test_the_same_run_gives_the_same_spans():
