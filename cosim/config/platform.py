@@ -16,6 +16,7 @@ from cosim.config.constant import (
     Text,
     constants,
 )
+from cosim.config.hop_logic import HopLogic
 from cosim.config.part import Part
 from cosim.config.quantities import Bandwidth, Cycles, Frequency, Ratio, Share, Size, Time
 
@@ -350,23 +351,6 @@ class FpgaDram(Part):
     """Accesses in one direction before the other has its turn."""
     reorder: Constant[NotNegative]
     """Accesses of other AXI IDs that one may pass."""
-
-
-class HopLogic(Part):
-    """Hypothetical: a sequencer on the card that goes from hop to hop, of systems that have it."""
-
-    command: Constant[Time]
-    """One NVMe command: its entry, PRP list and doorbell."""
-    completion: Constant[Time]
-    """One completion entry."""
-    target: Constant[Time]
-    """One descriptor: key, list address and degree."""
-    id: Constant[Time]
-    """One node into the frontier, or out of it to its row pointers, or these back."""
-    launch: Constant[Time]
-    """One launch of the gather unit."""
-    frontier: Constant[Size]
-    """On-chip memory for the nodes of a hop, 8 bytes each."""
 
 
 class FpgaPlatform(Device):
