@@ -41,26 +41,27 @@ class CardQueueMemory:
         self._to_card = to_card
         self._to_ssd = to_ssd
 
+    def check(self, address: int, length: int) -> None:
+        """As of the protocol ``cosim.peer.PeerQueues``."""
+        self.memory.check(address, length)
+
     def read(
         self, address: int, length: int, request_bytes: int, cause: Cause, request: int, kind: str
     ) -> Generator[Any, Any, tuple[bytes, Cause]]:
         """DMA read of the SSD, whose requests are ``request_bytes``, headers all of them."""
-        self.memory.check(address, length)
         cause = yield from self._to_card.occupy(0, request_bytes, cause, request=request, kind=kind)
         cause = yield from self._to_card.fly(cause, request=request, kind=kind)
         data = self.memory.load(address, length)
-        cause = yield from self._to_ssd.write(length, cause, request=request, kind=kind)
+        headers = self._to_ssd.parameters.write_overhead(length)
+        cause = yield from self._to_ssd.occupy(length, headers, cause, request=request, kind=kind)
+        cause = yield from self._to_ssd.fly(cause, request=request, kind=kind)
         return data, cause
 
     def write(
         self, address: int, data: bytes, cause: Cause, request: int, kind: str
     ) -> Generator[Any, Any, Cause]:
         """DMA write of the SSD; returns when the last byte has left."""
-        self.memory.check(address, len(data))
-        headers = self._to_card.parameters.write_overhead(len(data))
-        cause = yield from self._to_card.occupy(
-            len(data), headers, cause, request=request, kind=kind
-        )
+        cause = yield from self._to_card.send(len(data), cause, request=request, kind=kind)
         self._kernel.env.process(self._arrive(address, data, cause, request, kind))
         return cause
 

@@ -80,8 +80,7 @@ class HopPort:
     ) -> Generator[Any, Any, Cause]:
         """Bring results to the host; ends when the last byte has left, and it then flies."""
         up = self._link.up
-        headers = up.parameters.write_overhead(len(raw))
-        cause = yield from up.occupy(len(raw), headers, cause, request=request, kind="result")
+        cause = yield from up.send(len(raw), cause, request=request, kind="result")
         flights.append(self._kernel.env.process(up.fly(cause, request=request, kind="result")))
         return cause
 

@@ -10,24 +10,23 @@ and unit ``pcie.ssd.up``, ``pcie.ssd.down``, ...) and the flight (stage ``pcie.s
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from typing import Any
 
 import simpy
 
 from cosim.credits import CREDIT_BYTES, PostedCredits, ReadWindow
 from cosim.host_memory import HostMemory
 from cosim.kernel import CausalResource, Kernel
+from cosim.peer import CardMemory, PeerQueues
 from rtl.contract.kernel import CARD_QUEUE_BASE, P2P_BASE, BusError, Cause
 
 __all__ = [
     "DOORBELL_BYTES",
-    "CardMemory",
     "DevicePort",
     "Direction",
     "HostPort",
     "LinkParameters",
     "PcieLink",
-    "PeerQueues",
     "WireParameters",
 ]
 
@@ -223,32 +222,6 @@ class PcieLink:
         self.down = Direction(kernel, up if down is None else down, name, f"{name}.down")
 
 
-class CardMemory(Protocol):
-    """What peer-to-peer writes reach; see ``cosim.fpga_card``."""
-
-    def check(self, offset: int, length: int) -> None:
-        """Raise :exc:`BusError` unless the window holds the whole range."""
-
-    def write(
-        self, offset: int, data: bytes, cause: Cause, *, request: int = 0
-    ) -> Generator[Any, Any, Cause]:
-        """Bring bytes that have arrived at the card into its DRAM."""
-
-
-class PeerQueues(Protocol):
-    """Queues that the card owns, and the SSD's way to them; see ``cosim.card_queue``."""
-
-    def read(
-        self, address: int, length: int, request_bytes: int, cause: Cause, request: int, kind: str
-    ) -> Generator[Any, Any, tuple[bytes, Cause]]:
-        """Fetch from them."""
-
-    def write(
-        self, address: int, data: bytes, cause: Cause, request: int, kind: str
-    ) -> Generator[Any, Any, Cause]:
-        """Post to them."""
-
-
 class DevicePort:
     """The PCIe world as the SSD sees it; see ``rtl.contract.kernel.DevicePort``.
 
@@ -301,14 +274,15 @@ class DevicePort:
         self._card = card
         self._queues = queues
 
+    def _queues_at(self, address: int) -> PeerQueues | None:
+        return self._queues if address >= CARD_QUEUE_BASE else None
+
     def read(
         self, address: int, length: int, cause: Cause, *, request: int = 0, kind: str = "data"
     ) -> Generator[Any, Any, tuple[bytes, Cause]]:
         _check_length(length)
-        asked = self._reads.request_overhead(length)
-        if self._queues is not None and address >= CARD_QUEUE_BASE:
-            return (yield from self._queues.read(address, length, asked, cause, request, kind))
-        self._memory.check(address, length)
+        queues = self._queues_at(address)
+        (self._memory if queues is None else queues).check(address, length)
         most, pieces = self._window.size_bytes, []
         for start in range(0, length, most):
             piece = min(most, length - start)
@@ -322,6 +296,10 @@ class DevicePort:
         self, address: int, length: int, cause: Cause, request: int, kind: str
     ) -> Generator[Any, Any, tuple[bytes, Cause]]:
         up, down = self._link.up, self._link.down
+        asked = self._reads.request_overhead(length)
+        queues = self._queues_at(address)
+        if queues is not None:
+            return (yield from queues.read(address, length, asked, cause, request, kind))
         cause = yield from up.occupy(0, asked, cause, request=request, kind=kind)
         cause = yield from up.fly(cause, request=request, kind=kind)
         data = self._memory.load(address, length)
@@ -334,8 +312,10 @@ class DevicePort:
         self, address: int, data: bytes, cause: Cause, *, request: int = 0, kind: str = "data"
     ) -> Generator[Any, Any, Cause]:
         _check_length(len(data))
-        if self._queues is not None and address >= CARD_QUEUE_BASE:
-            return (yield from self._queues.write(address, data, cause, request, kind))
+        queues = self._queues_at(address)
+        if queues is not None:
+            queues.check(address, len(data))
+            return (yield from queues.write(address, data, cause, request, kind))
         if address >= P2P_BASE:
             return (yield from self._write_peer(address, data, cause, request, kind))
         self._memory.check(address, len(data))

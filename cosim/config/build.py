@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from cosim.bit_errors import CellState
+from cosim.config.cores import Core
 from cosim.config.explain import naming
 from cosim.config.flash_build import bus_phases, bus_rate, check_flash, nand_part, period_ps
 from cosim.config.ftl_build import ftl_parameters, host_pages
@@ -12,7 +13,6 @@ from cosim.config.model import Platforms, System
 from cosim.config.platform import (
     CardLink,
     Constant,
-    Core,
     FpgaPlatform,
     HostPlatform,
     Link,
