@@ -101,7 +101,9 @@ CHANGES = {
     "ssd.pcie.posted_data": (CALM_FIRMWARE, "16 B", {"ssd.pcie.max_payload": "16 B"}),
     "fpga.clock": (CALM_FPGA, "125 MHz"),
     "fpga.window": (DRAWS, "32 KiB"),
-    "fpga.outstanding_reads": (FPGA, 2),
+    "fpga.lanes": (FPGA, 1),
+    "fpga.outstanding_reads": (FPGA, 16),
+    "fpga.result_words": (FPGA, 1),
     # A block is then more pieces than there are slots.
     "fpga.stage_slots": (FPGA, 4, {"fpga.stage_slot": "64 B"}),
     "fpga.stage_slot": (FPGA, "256 B"),

@@ -63,10 +63,10 @@ def test_any_moment_will_do(stalls, latency):
 
 def test_every_clock_of_a_short_launch():
     scenario = long_scenario(2, fan_out=3)
-    scenario.launches = scenario.launches[:1] * 50
-    moments = {number: number + 1 for number in range(50)}
+    scenario.launches = scenario.launches[:1] * 90
+    moments = {number: number + 1 for number in range(90)}
     bench = GatherBench(scenario, latency=3, abort=moments).run()
-    assert {check(bench, number) for number in range(50)} == {0, 1, 2}
+    assert {check(bench, number) for number in range(90)} == {0, 1, 2}
     whole = [number for number in range(50) if bench.done[number].status == GatherStatus.OK]
     assert 0 < len(whole) < 40
 

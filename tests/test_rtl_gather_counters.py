@@ -11,14 +11,25 @@ from tests.scenarios.gather import GatherScenario, random_scenario, targets
 pytestmark = pytest.mark.slow
 
 STEPS = {
-    "first burst": 1,
-    "descriptor cut out": 1,
-    "judged": 1,
-    "queued": 1,
-    "mixed": 9,
-    "compared with positions before": 2,
-    "address": 1,
-    "compared with the beat before": 1,
+    "first burst planned": 1,
+    "asked for": 1,
+    "descriptor's beat in a register": 1,
+    "in a queue": 1,
+    "judged: four registers and a queue": 5,
+    "waits for its positions": 1,
+    "picked": 1,
+    "mixed: eleven registers and a queue": 12,
+    "compared with positions before: three registers and a queue": 4,
+    "address, beat before: four registers and a queue": 5,
+    "waits for its turn to be asked for": 1,
+    "in the queue of its lane": 1,
+    "id's beat in a register": 1,
+    "its beat in a queue": 1,
+    "picked out of the queue": 1,
+    "cut out": 1,
+    "collected": 1,
+    "waits for its lane's turn": 1,
+    "row asked for, read, put together": 3,
     "end told": 1,
 }
 """Clocks of a single target that it does not spend on the bus, or on its words."""
@@ -42,6 +53,8 @@ def test_a_target_by_hand(fan_out, latency):
     # for the beat of its descriptor, then for ids that are asked for in consecutive clocks.
     assert pulses["memory_stalled"] == (1 + latency + 1) + (fan_out + latency + 1)
     assert pulses["words"] == pulses["ids"] + 1 == fan_out + 1
+    # Two words a transfer.
+    assert pulses["delivered"] == -(-(fan_out + 1) // 2)
     assert pulses["output_stalled"] == 0
     assert pulses["beat"] == 1 + fan_out
     assert pulses["gap"] == sum(STEPS.values())

@@ -12,7 +12,7 @@ from tests.gather_bench import Stalls, collect, feed, simulate
 MASK = 0xFFFF_FFFF
 
 
-def run(entries, *, stalls=0, multiply_stages=2, limit_cycles=20_000):
+def run(entries, *, stalls=0, multiply_stages=1, limit_cycles=20_000):
     """Positions and tags for (word, degree, bypass) entries, tagged 0, 1, 2, ..."""
     dut = PositionMixer(unsigned(16), multiply_stages=multiply_stages)
     out = []

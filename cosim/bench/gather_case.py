@@ -21,6 +21,7 @@ from rtl.contract.gather import (
     GatherMode,
 )
 from rtl.emit_gather import GATHER_MODULE, TRACE_MODULE, emit_dram_trace, emit_gather
+from rtl.gather.core import LANES
 from rtl.gather.trace import TraceDone
 from rtl.top import Unit, gather_ports, trace_ports
 
@@ -65,27 +66,34 @@ class GatherBuild:
         FPGA platform: its clock, window and DRAM.
     memory : str
         ``dram``, or ``fast`` for :data:`FAST`.
+    lanes : int
+        Of the unit.
     outstanding : int
-        Id reads in flight.
+        Id reads in flight, of all lanes together.
     """
 
     platform: str
     memory: str
+    lanes: int
     outstanding: int
 
     def __post_init__(self) -> None:
         most = 256
         if self.memory not in ("dram", "fast"):
             raise UserError(f"memory must be dram or fast, not {self.memory!r}")
-        if not 2 <= self.outstanding <= most or self.outstanding & self.outstanding - 1:
+        if self.lanes not in LANES:
+            raise UserError(f"lanes must be 1, 2, 4 or 8, not {self.lanes}")
+        least = 2 * self.lanes
+        if not least <= self.outstanding <= most or self.outstanding & self.outstanding - 1:
             raise UserError(
-                f"reads in flight must be a power of two from 2 to {most}, not {self.outstanding}"
+                f"reads in flight must be a power of two from {least} to {most}, "
+                f"not {self.outstanding}"
             )
 
     @property
     def name(self) -> str:
         """Short and unique."""
-        return f"{self.memory}-{self.outstanding}"
+        return f"{self.memory}-{self.lanes}-{self.outstanding}"
 
     @property
     def card(self) -> GatherCard:
@@ -95,7 +103,9 @@ class GatherBuild:
             period_ps=period_ps(fpga.clock.value),
             times=FAST if self.memory == "fast" else dram_times(fpga),
             window_bytes=fpga.window.value,
+            lanes=self.lanes,
             outstanding=self.outstanding,
+            result_words=fpga.result_words.value,
             stage_slots=fpga.stage_slots.value,
             stage_slot_bytes=fpga.stage_slot.value,
         )

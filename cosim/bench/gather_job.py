@@ -30,9 +30,9 @@ async def measure(dut: Any, job: dict[str, Any]) -> None:
     bench = _Bench(dut, build, job["seed"])
     await bench.engine.start(BOOT_PS)
     report = []
-    for case in cases:
+    for case, descriptors in zip(cases, job["descriptors"], strict=True):
         one = await bench.lockstep.run(bench.process(bench.launch(case, 1)))
-        many = await bench.lockstep.run(bench.process(bench.launch(case, job["descriptors"])))
+        many = await bench.lockstep.run(bench.process(bench.launch(case, descriptors)))
         report.append({"one": one, "many": many})
     Path(job["result"]).write_text(json.dumps(report))
 

@@ -321,7 +321,12 @@ class FpgaPlatform(Device):
     clock: Constant[Frequency]
     window: Constant[Size]
     """Of the card's DRAM, reachable by peers."""
+    lanes: Constant[Positive]
+    """Of the gather unit."""
     outstanding_reads: Constant[Positive]
+    """Reads of ids in flight, of all lanes together."""
+    result_words: Constant[Positive]
+    """Words of 64 bits that the gather unit gives in a clock at most."""
     stage_slots: Constant[Positive]
     stage_slot: Constant[Size]
     kernel_launch: Constant[Time]

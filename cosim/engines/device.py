@@ -52,7 +52,9 @@ class GatherCard:
     period_ps: int
     times: DramTimes
     window_bytes: int
+    lanes: int
     outstanding: int
+    result_words: int
     stage_slots: int
     stage_slot_bytes: int
     own: Own | None = None

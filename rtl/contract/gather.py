@@ -93,7 +93,7 @@ def result_transfer(result_words):
     of :data:`RESULT_WORDS`.
     """
     if result_words not in RESULT_WORDS:
-        raise ValueError(f"Result words of a transfer must be 1, 2, 4 or 8, not {result_words!r}")
+        raise ValueError(f"result_words must be 1, 2, 4 or 8, not {result_words!r}")
     return data.StructLayout(
         {
             "words": data.ArrayLayout(64, result_words),
@@ -191,9 +191,11 @@ class GatherCounters(data.Struct):
     id_reads
         AXI reads of ids, one beat each.
     merges
-        Ids without one of their own: they are in the beat that was read for the id before them.
+        Ids without one of their own: they are in the beat that was read for the id before them in
+        their lane.
     outstanding_full
-        Clocks in which a position waited since ``outstanding`` reads were in flight.
+        Clocks, of each lane, in which a position waited since as many reads as the lane's share of
+        ``outstanding`` were in flight.
     ties
         Clocks in which both ports wanted the DRAM.
     row_hits, row_misses, refreshes

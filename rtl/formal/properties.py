@@ -15,7 +15,8 @@ from rtl.formal.free import FreeCheck
 from rtl.formal.monitors import claim_stable
 from rtl.formal.queues import MailboxCheck, QueueCheck
 from rtl.formal.slots import LandingCheck, LaunchCheck
-from rtl.gather.core import LaunchControl, ReadArbiter
+from rtl.gather.arbiter import ReadArbiter
+from rtl.gather.control import LaunchControl
 from rtl.gather.ids import IdRequester
 from rtl.gather.mailbox import Mailbox as GatherMailbox
 from rtl.gather.queue import Queue
@@ -270,7 +271,7 @@ PROPERTIES = (
         _launch,
     ),
     _stable("axi-request", lambda: ReadArbiter(Axi4Read(64, 512, 2), 3), lambda made: made.axi.ar),
-    _stable("id-request", IdRequester, lambda made: made.requests),
+    _stable("id-request", lambda: IdRequester(512), lambda made: made.requests),
     _stable("launch-done", LaunchControl, lambda made: made.done),
     _stable("position", lambda: PositionMixer(8), lambda made: made.positions, 16),
     Property(

@@ -21,7 +21,7 @@ class Stretch(data.Struct):
 
 
 class BurstReader(wiring.Component):
-    """Reads stretches, back to back and ahead of their use.
+    """Reads stretches ahead of their use; each burst is planned in a clock and asked for in others.
 
     Bursts are at most ``burst`` beats long and never cross a 4 KB boundary. A burst is requested
     only when there is room for all of it, so ``axi.r`` never waits.
@@ -45,6 +45,8 @@ class BurstReader(wiring.Component):
         before the next stretch is taken; a burst on offer stays on offer.
     axi : Out(Axi4Read)
         The bus.
+    settled : Out(1)
+        Nothing that was given up is on the bus any more.
     beats : Out(stream of data, error)
         Their words, in order; ``error`` where the bus answered with one.
     """
@@ -66,6 +68,7 @@ class BurstReader(wiring.Component):
                 "stretches": In(stream.Signature(Stretch)),
                 "cancel": In(1),
                 "axi": Out(axi),
+                "settled": Out(1),
                 "beats": Out(stream.Signature(self._beat)),
             }
         )
@@ -78,61 +81,70 @@ class BurstReader(wiring.Component):
     def depth(self):
         return self._depth
 
-    def _beats_now(self, m, address, left):
-        """Beats of the next burst: what is left, up to the longest burst and to the 4 KB boundary.
-
-        A burst length that divides the boundary makes one limit of both: the next multiple of it.
-        """
-        low = address[(self._axi.data_bits // 8).bit_length() - 1 :][: self._burst.bit_length() - 1]
-        to_boundary = Signal(range(self._burst + 1))
-        beats = Signal(range(self._burst + 1))
-        m.d.comb += [
-            to_boundary.eq(self._burst - low),
-            beats.eq(Mux(left < to_boundary, left, to_boundary)),
-        ]
-        return beats
-
     def elaborate(self, platform):
         m = Module()
-        beat_bytes = self._axi.data_bits // 8
         m.submodules.kept = kept = Queue(self._beat, self._depth)
         free = Signal(range(self._depth + 1), init=self._depth)
-        stretch = Signal(Stretch)
-        beats = self._beats_now(m, stretch.address, stretch.beats)
+        beats, final = Signal(range(self._burst + 1)), Signal()
+        stretch, idle, planned, dropping = Signal(Stretch), Signal(init=1), Signal(), Signal()
         ar, r = self.axi.ar, self.axi.r
-        issued, taken, dropping = Signal(), Signal(), Signal()
+        beat_bits = (self._axi.data_bits // 8).bit_length() - 1
+        issued, taken = Signal(), Signal()
         m.d.comb += [
-            ar.valid.eq((stretch.beats != 0) & (free >= beats)),
+            ar.valid.eq(planned & (free >= beats)),
             ar.payload.addr.eq(stretch.address),
             ar.payload.len.eq(beats - 1),
-            ar.payload.size.eq(beat_bytes.bit_length() - 1),
+            ar.payload.size.eq(beat_bits),
             ar.payload.burst.eq(Burst.INCR),
             ar.payload.id.eq(self._id),
             issued.eq(ar.valid & ar.ready),
             taken.eq(kept.head.valid & kept.head.ready),
-            self.stretches.ready.eq(
-                ~dropping & ((stretch.beats == 0) | (issued & (stretch.beats == beats)))
-            ),
+            self.stretches.ready.eq(idle & ~dropping),
         ]
         m.d.sync += free.eq(free - Mux(issued, beats, 0) + taken)
-        with m.If(issued):
+        with m.If(self.cancel):
             m.d.sync += [
-                stretch.address.eq(stretch.address + (beats << (beat_bytes.bit_length() - 1))),
+                dropping.eq(1),
+                planned.eq(ar.valid & ~ar.ready),
+                idle.eq(~(ar.valid & ~ar.ready)),
+                final.eq(1),
+            ]
+        with m.Elif(issued):
+            m.d.sync += [
+                planned.eq(0),
+                idle.eq(final),
+                stretch.address.eq(stretch.address + (beats << beat_bits)),
                 stretch.beats.eq(stretch.beats - beats),
             ]
-        with m.If(self.stretches.valid & self.stretches.ready):
-            m.d.sync += stretch.eq(self.stretches.payload)
-        with m.If(self.cancel):
-            m.d.sync += dropping.eq(1)
-            m.d.sync += stretch.beats.eq(Mux(ar.valid & ~ar.ready, beats, 0))
-        with m.Elif((stretch.beats == 0) & (free == self._depth)):
+        with m.Elif(~planned & ~idle):
+            self._plan(m, stretch, beats, final)
+            m.d.sync += planned.eq(1)
+        with m.Elif(self.stretches.valid & self.stretches.ready):
+            m.d.sync += [stretch.eq(self.stretches.payload), idle.eq(0)]
+        with m.If(~self.cancel & idle & (free == self._depth)):
             m.d.sync += dropping.eq(0)
         m.d.comb += [
             kept.entries.valid.eq(r.valid),
             kept.entries.payload.eq(Cat(r.payload.data, r.payload.resp[1])),
             r.ready.eq(1),
+            self.settled.eq(~dropping),
             self.beats.valid.eq(kept.head.valid & ~dropping),
             self.beats.payload.eq(kept.head.payload),
             kept.head.ready.eq(self.beats.ready | dropping),
         ]
         return m
+
+    def _plan(self, m, stretch, beats, final):
+        """Beats of the next burst: what is left, up to the longest burst and to the 4 KB boundary.
+
+        A burst length that divides the boundary makes one limit of both: the next multiple of it.
+        """
+        width = self._burst.bit_length() - 1
+        low = stretch.address[(self._axi.data_bits // 8).bit_length() - 1 :][:width]
+        to_boundary, left = Signal(range(self._burst + 1)), stretch.beats[: width + 1]
+        ends = Signal()
+        m.d.comb += [
+            to_boundary.eq(self._burst - low),
+            ends.eq((left <= to_boundary) & (stretch.beats[width + 1 :] == 0)),
+        ]
+        m.d.sync += [beats.eq(Mux(ends, left, to_boundary)), final.eq(ends)]

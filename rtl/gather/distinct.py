@@ -4,15 +4,20 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from rtl.gather.queue import RunUp
+
 __all__ = ["DistinctFilter"]
+
+STEPS = 3
+"""Registers of a position: as given, compared, decided."""
 
 
 class DistinctFilter(wiring.Component):
     """Lets positions pass, those of lists drawn without replacement once; one a clock, in order.
 
     A drawn position that is one of those before it in its list is replaced by the last one that it
-    could have been, as ``rtl.contract.sampling`` says. Latency is 2 clocks; a stalled output holds
-    the whole pipeline.
+    could have been, as ``rtl.contract.sampling`` says. What has been taken runs through without a
+    stop, into a queue that has room for it. Latency is :attr:`latency` clocks.
 
     Parameters
     ----------
@@ -35,6 +40,9 @@ class DistinctFilter(wiring.Component):
             raise TypeError(f"Places must be a positive integer, not {places!r}")
         self._places = places
         self._entry = data.StructLayout({"position": 32, "degree": 32, "tag": tag})
+        self._stage = data.StructLayout(
+            {"valid": 1, "first": 1, "position": 32, "other": 32, "tag": tag}
+        )
         taken = data.StructLayout({"position": 32, "tag": tag})
         super().__init__(
             {
@@ -47,59 +55,84 @@ class DistinctFilter(wiring.Component):
     def places(self):
         return self._places
 
+    @property
+    def latency(self):
+        """Clocks from a drawn position to the one to take: three registers, and the queue."""
+        return STEPS + 1
+
     def elaborate(self, platform):
         m = Module()
-        drawn, out = self.drawn, self.positions
-        advance, first = Signal(), Signal(init=1)
-        # The newest position is not in the table yet when the next one is compared with it, and
-        # may still become its own substitute: the next is compared with both.
-        tag = self._entry["tag"].shape
-        newest = Signal(data.StructLayout({"position": 32, "other": 32, "tag": tag}))
-        newest_valid, newest_first = Signal(), Signal()
-        same_position, same_other, replaced = Signal(), Signal(), Signal()
-        table = [Signal(32, name=f"place{n}") for n in range(self._places)]
-        filled, hits = Signal(self._places), Signal(self._places)
-        compares, again, chosen = Signal(), Signal(), Signal(32)
+        m.submodules.run_up = run_up = RunUp(self.positions.payload.shape(), STEPS)
+        given, compared, decided = (
+            Signal(self._stage, name=name) for name in ("given", "compared", "decided")
+        )
         m.d.comb += [
-            advance.eq(~out.valid | out.ready),
-            drawn.ready.eq(advance),
-            compares.eq(drawn.payload.tag.distinct & ~first),
-            again.eq(hits.any() | Mux(replaced, same_other, same_position)),
-            chosen.eq(Mux(again, newest.other, newest.position)),
+            run_up.asked.eq(self.drawn.valid),
+            self.drawn.ready.eq(run_up.ready),
+            self.positions.payload.eq(run_up.head.payload),
+            self.positions.valid.eq(run_up.head.valid),
+            run_up.head.ready.eq(self.positions.ready),
         ]
-        with m.If(advance):
-            m.d.sync += [
-                newest.position.eq(drawn.payload.position),
-                newest.other.eq(drawn.payload.degree - 1),
-                newest.tag.eq(drawn.payload.tag),
-                newest_valid.eq(drawn.valid),
-                newest_first.eq(first),
-                out.payload.position.eq(chosen),
-                out.payload.tag.eq(newest.tag),
-                out.valid.eq(newest_valid),
-            ]
-            self._compare(m, table, filled, hits, compares, newest_valid, newest_first)
-            m.d.sync += [
-                same_position.eq(
-                    compares & newest_valid & (newest.position == drawn.payload.position)
-                ),
-                same_other.eq(compares & newest_valid & (newest.other == drawn.payload.position)),
-                replaced.eq(again),
-            ]
-            with m.If(drawn.valid):
-                m.d.sync += first.eq(drawn.payload.tag.last)
-        with m.If(advance & newest_valid & newest.tag.distinct):
-            m.d.sync += [
-                filled.eq(Mux(newest_first, 1, Cat(1, filled))),
-                *(now.eq(before) for now, before in zip(table, [chosen, *table], strict=False)),
-            ]
+        begins = Signal(init=1)
+        m.d.sync += [
+            given.valid.eq(self.drawn.valid & self.drawn.ready),
+            given.first.eq(begins),
+            given.position.eq(self.drawn.payload.position),
+            given.other.eq(self.drawn.payload.degree - 1),
+            given.tag.eq(self.drawn.payload.tag),
+            compared.eq(given),
+            decided.eq(compared),
+        ]
+        with m.If(self.drawn.valid & self.drawn.ready):
+            m.d.sync += begins.eq(self.drawn.payload.tag.last)
+        self._decide(m, run_up, given, compared, decided)
         return m
 
-    def _compare(self, m, table, filled, hits, compares, newest_valid, newest_first):
-        """Compare a position with those of its list that are in the table."""
-        # While the first of a list is the newest, the table still holds the list before.
-        fresh = compares & ~(newest_valid & newest_first)
+    def _decide(self, m, run_up, given, compared, decided):
+        """Say which of its two positions each entry takes, a clock after its comparisons.
+
+        When an entry is compared, two of those before it may not be in the table yet: the one that
+        is ``compared`` by now, and the one that is being ``decided``. Each may still become its own
+        substitute, so the entry is compared with both of their positions, and what counts is
+        chosen as soon as it is known, one clock after the other.
+        """
+        table = [Signal(32, name=f"place{n}") for n in range(self._places)]
+        filled, hits = Signal(self._places), Signal(self._places)
+        again, replaced, chosen = Signal(), Signal(), Signal(32)
+        near, far, near_decided = (Signal(2, name=name) for name in ("near", "far", "near_decided"))
+        hit = Signal()
+        follows = given.valid & given.tag.distinct & ~given.first
+        with_near = follows & compared.valid
+        with_far = follows & decided.valid & ~(compared.valid & compared.first)
+        # While the first of a list is on its way, the table still holds the list before.
+        in_table = follows & ~(compared.valid & compared.first) & ~(decided.valid & decided.first)
         for number, place in enumerate(table):
-            m.d.sync += hits[number].eq(
-                fresh & filled[number] & (place == self.drawn.payload.position)
-            )
+            m.d.sync += hits[number].eq(in_table & filled[number] & (place == given.position))
+        m.d.sync += [
+            *self._meets(near, given, compared, with_near),
+            *self._meets(far, given, decided, with_far),
+            near_decided.eq(near),
+            hit.eq(hits.any() | Mux(replaced, far[1], far[0])),
+            replaced.eq(again),
+        ]
+        m.d.comb += [
+            again.eq(hit | Mux(replaced, near_decided[1], near_decided[0])),
+            chosen.eq(Mux(again, decided.other, decided.position)),
+            run_up.arrived.position.eq(chosen),
+            run_up.arrived.tag.eq(decided.tag),
+        ]
+        enters = Signal()
+        m.d.sync += enters.eq(compared.valid & compared.tag.distinct)
+        with m.If(enters):
+            m.d.sync += [
+                filled.eq(Mux(decided.first, 1, Cat(1, filled))),
+                *(now.eq(before) for now, before in zip(table, [chosen, *table], strict=False)),
+            ]
+
+    @staticmethod
+    def _meets(bits, given, earlier, counts):
+        """Bit 0: the position is that of the earlier entry; bit 1: it is its substitute."""
+        return [
+            bits[0].eq(counts & (given.position == earlier.position)),
+            bits[1].eq(counts & (given.position == earlier.other)),
+        ]

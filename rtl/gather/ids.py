@@ -6,14 +6,16 @@ from amaranth.lib.wiring import In, Out
 
 from rtl.contract.axi import Burst
 from rtl.contract.gather import GatherStatus
-from rtl.gather.descriptors import Job
-from rtl.gather.positions import Pick
-from rtl.gather.queue import Queue
+from rtl.gather.positions import Pick, Target
+from rtl.gather.queue import Queue, RunUp
+from rtl.gather.rows import RowCount
 
-__all__ = ["BeatMerger", "IdReader", "IdRequester", "Outcome", "Request"]
+__all__ = ["IdReader", "IdRequester", "Outcome", "Request"]
 
 FLAGS = ("read", "shared", "wide", "end", "last")
 POSITION = data.StructLayout({"position": 32, "tag": Pick})
+STEPS = 4
+"""Registers of a request: joined with its target, judged, placed, compared."""
 
 
 class Request(data.Struct):
@@ -43,115 +45,124 @@ class Outcome(data.Struct):
 
 
 class IdRequester(wiring.Component):
-    """Joins positions with their jobs and computes addresses; one a clock, one clock of latency.
+    """Joins positions with their targets and computes addresses; one a clock.
 
     A position at or beyond the list's degree refuses the target with BAD_DESCRIPTOR, one that could
     not be read with BUS_ERROR, any position with ABORTED while ``aborting`` is set; what follows in
-    that target is not read either.
+    that target is not read either. A read of the beat that was read before it is ``shared``, but
+    the first one after ``fresh``: what the beat holds may have been written since.
 
-    Members: ``jobs``, ``positions`` and ``aborting`` in, ``requests`` out.
-    """
-
-    jobs: In(stream.Signature(Job))
-    positions: In(stream.Signature(POSITION))
-    aborting: In(1)
-    requests: Out(stream.Signature(Request))
-
-    def elaborate(self, platform):
-        m = Module()
-        job, pick, request = self.jobs.payload, self.positions.payload, Signal(Request)
-        failed, fire, bad = Signal(), Signal(), Signal()
-        status = Signal(GatherStatus)
-        m.d.comb += [
-            bad.eq(
-                ~pick.tag.none & (self.aborting | pick.tag.fault | (pick.position >= job.degree))
-            ),
-            request.address.eq(
-                job.list_address + Mux(job.wide, pick.position << 3, pick.position << 2)
-            ),
-            request.status.eq(status),
-            request.read.eq(~pick.tag.none & ~bad & ~failed),
-            request.wide.eq(job.wide),
-            request.end.eq(pick.tag.last),
-            request.last.eq(pick.tag.last & job.last),
-            fire.eq(
-                self.jobs.valid
-                & self.positions.valid
-                & (~self.requests.valid | self.requests.ready)
-            ),
-            self.positions.ready.eq(fire),
-            self.jobs.ready.eq(fire & pick.tag.last),
-        ]
-        with m.If(pick.tag.none):
-            m.d.comb += status.eq(job.status)
-        with m.Elif(self.aborting):
-            m.d.comb += status.eq(GatherStatus.ABORTED)
-        with m.Elif(bad):
-            m.d.comb += status.eq(
-                Mux(pick.tag.fault, GatherStatus.BUS_ERROR, GatherStatus.BAD_DESCRIPTOR)
-            )
-        with m.If(fire):
-            m.d.sync += [
-                self.requests.payload.eq(request),
-                self.requests.valid.eq(1),
-                failed.eq((failed | bad) & ~pick.tag.last),
-            ]
-        with m.Elif(self.requests.ready):
-            m.d.sync += self.requests.valid.eq(0)
-        return m
-
-
-class BeatMerger(wiring.Component):
-    """Marks requests as ``shared``; one a clock, one clock of latency.
-
-    A launch's first read is never shared: what the beat holds may have been written since.
+    What has been taken runs through without a stop, into a queue. Latency is :attr:`latency`.
 
     Parameters
     ----------
     data_bits : int
         Width of a beat.
 
-    Members: ``requests`` in, ``merged`` out.
+    Members: ``targets``, ``positions``, ``aborting`` and ``fresh`` in, ``requests`` out.
     """
 
     def __init__(self, data_bits):
         self._data_bits = data_bits
-        requests = stream.Signature(Request)
-        super().__init__({"requests": In(requests), "merged": Out(requests)})
+        super().__init__(
+            {
+                "targets": In(stream.Signature(Target)),
+                "positions": In(stream.Signature(POSITION)),
+                "aborting": In(1),
+                "fresh": In(1),
+                "requests": Out(stream.Signature(Request)),
+            }
+        )
 
     @property
     def data_bits(self):
         return self._data_bits
 
+    @property
+    def latency(self):
+        """Clocks from a position to its request: the registers, and the queue."""
+        return STEPS + 1
+
     def elaborate(self, platform):
         m = Module()
-        given, taken = self.requests.payload, self.merged.payload
-        beat = given.address[(self._data_bits // 8).bit_length() - 1 :]
-        newest, known, same, fire = Signal.like(beat), Signal(), Signal(), Signal()
+        m.submodules.run_up = run_up = RunUp(Request, STEPS)
+        fire = Signal()
         m.d.comb += [
-            self.requests.ready.eq(~self.merged.valid | self.merged.ready),
-            fire.eq(self.requests.valid & self.requests.ready),
-            same.eq(known & (beat == newest)),
+            run_up.asked.eq(self.targets.valid & self.positions.valid),
+            fire.eq(run_up.asked & run_up.ready),
+            self.positions.ready.eq(fire),
+            self.targets.ready.eq(fire & self.positions.payload.tag.last),
+            self.requests.payload.eq(run_up.head.payload),
+            self.requests.valid.eq(run_up.head.valid),
+            run_up.head.ready.eq(self.requests.ready),
         ]
-        with m.If(fire):
-            m.d.sync += [
-                taken.eq(given),
-                taken.shared.eq(given.read & same),
-                self.merged.valid.eq(1),
-                known.eq((known | given.read) & ~given.last),
-            ]
-            with m.If(given.read):
-                m.d.sync += newest.eq(beat)
-        with m.Elif(self.merged.ready):
-            m.d.sync += self.merged.valid.eq(0)
+        joined = Signal(data.StructLayout({"target": Target, "pick": POSITION, "valid": 1}))
+        m.d.sync += [
+            joined.target.eq(self.targets.payload),
+            joined.pick.eq(self.positions.payload),
+            joined.valid.eq(fire),
+        ]
+        offset, base, judged = self._judge(m, joined)
+        self._place(m, run_up.arrived, offset, base, judged)
         return m
+
+    def _judge(self, m, joined):
+        """Second register: whether the position is good, and how far its id is from the first."""
+        target, pick = joined.target, joined.pick
+        judged = Signal(
+            data.StructLayout({"valid": 1, "none": 1, "bad": 1, "request": Request}), name="judged"
+        )
+        offset, base, status = Signal(35), Signal(64), Signal(GatherStatus)
+        with m.If(pick.tag.none):
+            m.d.comb += status.eq(target.status)
+        with m.Elif(self.aborting):
+            m.d.comb += status.eq(GatherStatus.ABORTED)
+        with m.Elif(pick.tag.fault):
+            m.d.comb += status.eq(GatherStatus.BUS_ERROR)
+        with m.Elif(pick.position >= target.degree):
+            m.d.comb += status.eq(GatherStatus.BAD_DESCRIPTOR)
+        m.d.sync += [
+            offset.eq(Mux(target.wide, pick.position << 3, pick.position << 2)),
+            base.eq(target.list_address),
+            judged.valid.eq(joined.valid),
+            judged.none.eq(pick.tag.none),
+            judged.bad.eq(~pick.tag.none & (status != GatherStatus.OK)),
+            judged.request.status.eq(status),
+            judged.request.wide.eq(target.wide),
+            judged.request.end.eq(pick.tag.last),
+            judged.request.last.eq(pick.tag.last & target.last),
+        ]
+        return offset, base, judged
+
+    def _place(self, m, arrived, offset, base, judged):
+        """Third register: the address. Fourth: whether it is in the beat of the read before."""
+        placed, placed_valid, failed = Signal(Request), Signal(), Signal()
+        m.d.sync += [
+            placed.eq(judged.request),
+            placed.address.eq(base + offset),
+            placed.read.eq(~judged.none & ~judged.bad & ~failed),
+            placed_valid.eq(judged.valid),
+        ]
+        with m.If(judged.valid):
+            m.d.sync += failed.eq((failed | judged.bad) & ~judged.request.end)
+        beat = placed.address[(self._data_bits // 8).bit_length() - 1 :]
+        newest, known = Signal.like(beat, name="newest_beat"), Signal()
+        m.d.sync += [
+            arrived.eq(placed),
+            arrived.shared.eq(placed.read & known & (beat == newest)),
+        ]
+        with m.If(placed_valid & placed.read):
+            m.d.sync += [known.eq(1), newest.eq(beat)]
+        with m.If(self.fresh):
+            m.d.sync += known.eq(0)
 
 
 class IdReader(wiring.Component):
     """Reads one beat a request over AXI, none for a shared one, and pairs answers with requests.
 
-    All reads have one AXI ID, so answers come in order. A request goes on only with a ``credit``,
-    a place that is kept for its id; at most ``outstanding`` requests are in flight.
+    All reads have one AXI ID, so answers come in order; each has a place in a queue, so ``axi.r``
+    never waits. What needs a row of the ring goes on only with a ``credit``; at most
+    ``outstanding`` requests are on their way, from here until their beat has been looked at.
 
     Parameters
     ----------
@@ -161,35 +172,43 @@ class IdReader(wiring.Component):
         AXI ID.
     outstanding : int
         Requests in flight; a power of two.
+    result_words : int
+        Ids of a row of the ring; the first row of a target has one place less, for its header,
+        unless there is but one.
 
     Members
     -------
     requests : In(stream of Request)
         What to read.
     credit : In(1)
-        A place is free; each issued or merged request takes one.
+        A row is free.
+    reserve : Out(1)
+        It is taken in this clock.
+    hold : In(1)
+        No outcome more than those of two clocks can be taken.
     issued, merged, blocked : Out(1)
         A read went out in this clock; a shared request went on; one of either could not since
         ``outstanding`` are in flight.
     axi : Out(Axi4Read)
         The bus.
-    outcomes : Out(stream of Outcome)
-        One a request, in order.
+    outcome, outcome_valid : Out
+        One a request, in order: it is there for one clock.
     """
 
-    def __init__(self, axi, *, id, outstanding):
+    def __init__(self, axi, *, id, outstanding, result_words):
         self._axi = axi
         self._id = id
         self._outstanding = outstanding
+        self._result_words = result_words
+        flags = ("reserve", "issued", "merged", "blocked", "outcome_valid")
         super().__init__(
             {
                 "requests": In(stream.Signature(Request)),
                 "credit": In(1),
-                "issued": Out(1),
-                "merged": Out(1),
-                "blocked": Out(1),
+                "hold": In(1),
                 "axi": Out(axi),
-                "outcomes": Out(stream.Signature(Outcome)),
+                "outcome": Out(Outcome),
+                **dict.fromkeys(flags, Out(1)),
             }
         )
 
@@ -199,52 +218,97 @@ class IdReader(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        lanes = self._axi.data_bits // 32
-        lane_bits = (lanes - 1).bit_length()
-        flight = data.StructLayout({"lane": lane_bits, "status": 8, **dict.fromkeys(FLAGS, 1)})
-        m.submodules.flights = flights = Queue(flight, self._outstanding)
-        self._issue(m, flights.entries, lane_bits)
-        self._answer(m, flights.head, lanes)
+        lane_bits = (self._axi.data_bits // 32 - 1).bit_length()
+        self._flight = data.StructLayout(
+            {"lane": lane_bits, "status": 8, **dict.fromkeys(FLAGS, 1)}
+        )
+        m.submodules.flights = flights = Queue(self._flight, self._outstanding)
+        # One of the requests on their way is not in the queue: that whose beat is waited for.
+        under_way = Signal(range(self._outstanding + 1))
+        begun = self._issue(m, flights.entries, under_way[-1], lane_bits)
+        ended = self._answer(m, flights.head)
+        with m.If(begun & ~ended):
+            m.d.sync += under_way.eq(under_way + 1)
+        with m.Elif(ended & ~begun):
+            m.d.sync += under_way.eq(under_way - 1)
         return m
 
-    def _issue(self, m, flight, lane_bits):
-        request, ar = self.requests.payload, self.axi.ar
-        beat_bytes = self._axi.data_bits // 8
-        wanted = self.requests.valid & request.read & self.credit
+    def _issue(self, m, flight, full, lane_bits):
+        """Let a request go that has all it needs; returns whether one goes."""
+        request, valid, go, may = Signal(Request), Signal(), Signal(), Signal()
+        beat_bits = (self._axi.data_bits // 8).bit_length() - 1
+        m.submodules.rows = rows = RowCount(self._result_words)
+        m.submodules.asked = asked = Queue(64 - beat_bits, 2)
+        ar = self.axi.ar
         m.d.comb += [
-            ar.payload.addr.eq(request.address & -beat_bytes),
-            ar.payload.size.eq(beat_bytes.bit_length() - 1),
+            self.requests.ready.eq(~valid | go),
+            may.eq(valid & request.read & (~rows.needs_row | self.credit)),
+            self.issued.eq(may & ~request.shared & ~full & asked.entries.ready),
+            self.merged.eq(may & request.shared & ~full),
+            self.blocked.eq(may & full),
+            go.eq((valid & ~request.read & ~full) | self.issued | self.merged),
+            self.reserve.eq((self.issued | self.merged) & rows.needs_row),
+            rows.step.eq(go),
+            rows.read.eq(request.read),
+            rows.end.eq(request.end),
+            flight.valid.eq(go),
+            flight.payload.lane.eq(request.address[2 : 2 + lane_bits]),
+            asked.entries.valid.eq(self.issued),
+            asked.entries.payload.eq(request.address[beat_bits:]),
+            ar.valid.eq(asked.head.valid),
+            asked.head.ready.eq(ar.ready),
+            ar.payload.addr.eq(asked.head.payload << beat_bits),
+            ar.payload.size.eq(beat_bits),
             ar.payload.burst.eq(Burst.INCR),
             ar.payload.id.eq(self._id),
-            ar.valid.eq(wanted & ~request.shared & flight.ready),
-            self.issued.eq(ar.valid & ar.ready),
-            self.merged.eq(wanted & request.shared & flight.ready),
-            self.blocked.eq(wanted & ~flight.ready),
-            flight.valid.eq(self.requests.valid & (~request.read | self.issued | self.merged)),
-            flight.payload.lane.eq(request.address[2 : 2 + lane_bits]),
-            self.requests.ready.eq(flight.valid & flight.ready),
         ]
         m.d.comb += [flight.payload[name].eq(request[name]) for name in ("status", *FLAGS)]
+        with m.If(self.requests.ready):
+            m.d.sync += [request.eq(self.requests.payload), valid.eq(self.requests.valid)]
+        return go
 
-    def _answer(self, m, flight, lanes):
-        head, r, outcome = flight.payload, self.axi.r, self.outcomes.payload
+    def _answer(self, m, flight):
+        """Pair beats with requests; returns whether a request is over."""
+        r = self.axi.r
         beat = data.StructLayout({"data": self._axi.data_bits, "error": 1})
-        newest, used = Signal(beat), Signal(beat)
-        low, high, fresh = Signal(32), Signal(32), Signal()
+        m.submodules.beats = beats = Queue(beat, self._outstanding)
+        first, first_valid, fresh, fire = Signal(self._flight), Signal(), Signal(), Signal()
+        newest, picked, picked_valid = Signal(beat), Signal(self._flight), Signal()
         m.d.comb += [
-            fresh.eq(head.read & ~head.shared),
-            used.data.eq(Mux(head.shared, newest.data, r.payload.data)),
-            used.error.eq(Mux(head.shared, newest.error, r.payload.resp[1])),
-            low.eq(used.data.word_select(head.lane, 32)),
-            high.eq(used.data.word_select(head.lane | 1, 32)),
-            outcome.id.eq(low | Mux(head.wide, high << 32, 0)),
-            outcome.read.eq(head.read),
-            outcome.status.eq(Mux(head.read & used.error, GatherStatus.BUS_ERROR, head.status)),
-            outcome.end.eq(head.end),
-            outcome.last.eq(head.last),
-            self.outcomes.valid.eq(flight.valid & (~fresh | r.valid)),
-            flight.ready.eq(self.outcomes.valid & self.outcomes.ready),
-            r.ready.eq(flight.valid & fresh & self.outcomes.ready),
+            r.ready.eq(1),
+            beats.entries.valid.eq(r.valid),
+            beats.entries.payload.data.eq(r.payload.data),
+            beats.entries.payload.error.eq(r.payload.resp[1]),
+            flight.ready.eq(~first_valid | fire),
+            fire.eq(first_valid & (~fresh | beats.head.valid) & ~self.hold),
+            beats.head.ready.eq(fire & fresh),
         ]
-        with m.If(r.valid & r.ready):
-            m.d.sync += newest.eq(used)
+        with m.If(flight.ready):
+            m.d.sync += [
+                first.eq(flight.payload),
+                first_valid.eq(flight.valid),
+                fresh.eq(flight.payload.read & ~flight.payload.shared),
+            ]
+        m.d.sync += [picked.eq(first), picked_valid.eq(fire)]
+        with m.If(beats.head.ready):
+            m.d.sync += newest.eq(beats.head.payload)
+        self._cut_out(m, newest, picked, picked_valid)
+        return fire
+
+    def _cut_out(self, m, newest, picked, valid):
+        """The id, and what became of its request."""
+        low, high = Signal(32), Signal(32)
+        m.d.comb += [
+            low.eq(newest.data.word_select(picked.lane, 32)),
+            high.eq(newest.data.word_select(picked.lane | 1, 32)),
+        ]
+        m.d.sync += [
+            self.outcome_valid.eq(valid),
+            self.outcome.id.eq(low | Mux(picked.wide, high << 32, 0)),
+            self.outcome.read.eq(picked.read),
+            self.outcome.status.eq(
+                Mux(picked.read & newest.error, GatherStatus.BUS_ERROR, picked.status)
+            ),
+            self.outcome.end.eq(picked.end),
+            self.outcome.last.eq(picked.last),
+        ]

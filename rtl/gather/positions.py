@@ -6,14 +6,16 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from rtl.contract.mixer import GOLDEN
 from rtl.gather.burst import BurstReader
-from rtl.gather.descriptors import Job
 from rtl.gather.distinct import DistinctFilter
-from rtl.gather.queue import Queue
+from rtl.gather.jobs import Job
+from rtl.gather.queue import Queue, RunUp
 from rtl.mixer import PositionMixer
 
-__all__ = ["Pick", "Picker", "PositionFetcher", "PositionSource"]
+__all__ = ["Pick", "Picker", "PositionCutter", "PositionFetcher", "PositionSource", "Target"]
 
 POSITION_BYTES = 4
+WORD = data.StructLayout({"word": 32, "error": 1})
+"""An explicit position; ``error``: it could not be read."""
 
 
 class Pick(data.Struct):
@@ -27,6 +29,23 @@ class Pick(data.Struct):
     distinct: 1
     fault: 1
     last: 1
+
+
+class Target(data.Struct):
+    """What of a job is needed to read its ids."""
+
+    list_address: 64
+    degree: 32
+    status: 8
+    wide: 1
+    last: 1
+
+
+class Cut(data.Struct):
+    """Explicit positions of a job: how many, less 1, and which of its beat is the first one."""
+
+    more: 16
+    lane: 8
 
 
 class PositionFetcher(wiring.Component):
@@ -49,8 +68,8 @@ class PositionFetcher(wiring.Component):
         The bus.
     fetched : Out(stream of Job)
         The same jobs, in order.
-    beats : Out(stream of data, error)
-        Bus words that hold the positions of the explicit ones among them, in order.
+    cuts, beats : Out(stream of Cut), Out(stream of data, error)
+        Where the positions of the explicit ones are, and the bus words that hold them, in order.
     """
 
     def __init__(self, axi, *, id, ahead=8):
@@ -63,6 +82,7 @@ class PositionFetcher(wiring.Component):
                 "jobs": In(stream.Signature(Job)),
                 "axi": Out(axi),
                 "fetched": Out(stream.Signature(Job)),
+                "cuts": Out(stream.Signature(Cut)),
                 "beats": Out(stream.Signature(beat)),
             }
         )
@@ -75,28 +95,38 @@ class PositionFetcher(wiring.Component):
         m = Module()
         m.submodules.reader = reader = BurstReader(self._axi, id=self._id)
         m.submodules.waiting = waiting = Queue(Job, self._ahead)
+        # No more than there are jobs: those that the picker is at have been cut by then, or are.
+        m.submodules.cuts = cuts = Queue(Cut, 2 * self._ahead)
         connect(m, reader.axi, flipped(self.axi))
         connect(m, reader.beats, flipped(self.beats))
         connect(m, waiting.head, flipped(self.fetched))
+        connect(m, cuts.head, flipped(self.cuts))
         job, stretch = self.jobs.payload, reader.stretches.payload
         beat_bytes = self._axi.data_bits // 8
         each = beat_bytes // POSITION_BYTES
-        first = job.positions_address[2 : beat_bytes.bit_length() - 1]
-        needed = Signal()
+        bits = each.bit_length() - 1
+        first, small = job.positions_address[2 : 2 + bits], Signal(bits + 2)
+        room, fire = Signal(), Signal()
         m.d.comb += [
-            needed.eq(job.explicit & (job.count != 0)),
+            small.eq(job.count[:bits] + first + (each - 1)),
             stretch.address.eq(job.positions_address & -beat_bytes),
-            stretch.beats.eq((job.count + first + (each - 1)) // each),
-            reader.stretches.valid.eq(self.jobs.valid & needed & waiting.entries.ready),
+            stretch.beats.eq(job.count[bits:] + small[bits:]),
+            # Whatever the job is, so that its bits need not be looked at first.
+            room.eq(waiting.entries.ready & reader.stretches.ready & cuts.entries.ready),
+            fire.eq(self.jobs.valid & room),
+            reader.stretches.valid.eq(fire & job.read),
+            cuts.entries.valid.eq(fire & job.read),
+            cuts.entries.payload.more.eq(job.count - 1),
+            cuts.entries.payload.lane.eq(first),
             waiting.entries.payload.eq(job),
-            waiting.entries.valid.eq(self.jobs.valid & (~needed | reader.stretches.ready)),
-            self.jobs.ready.eq(waiting.entries.ready & (~needed | reader.stretches.ready)),
+            waiting.entries.valid.eq(fire),
+            self.jobs.ready.eq(room),
         ]
         return m
 
 
-class Picker(wiring.Component):
-    """Turns each job into a run of words for the mixer; the job itself goes ahead of the first.
+class PositionCutter(wiring.Component):
+    """Cuts explicit positions out of bus words, one a clock, ahead of the picker.
 
     Parameters
     ----------
@@ -105,78 +135,136 @@ class Picker(wiring.Component):
 
     Members
     -------
-    fetched, beats : In
+    cuts, beats : In
         As from the :class:`PositionFetcher`.
-    words : Out(stream of word, degree, bypass, tag)
-        As a :class:`PositionMixer` takes them; a job of no positions gives one with ``tag.none``.
-    started : Out(stream of Job)
-        The job, with its first word.
-    aborting : In(1)
-        Jobs end with the word on offer, but explicit ones, all of whose beats are taken.
+    words : Out(stream of word, error)
+        The positions, of all explicit jobs one after the other.
     """
 
     def __init__(self, data_bits):
         self._data_bits = data_bits
         beat = data.StructLayout({"data": data_bits, "error": 1})
-        word = data.StructLayout({"word": 32, "degree": 32, "bypass": 1, "tag": Pick})
         super().__init__(
             {
-                "fetched": In(stream.Signature(Job)),
+                "cuts": In(stream.Signature(Cut)),
                 "beats": In(stream.Signature(beat)),
-                "words": Out(stream.Signature(word)),
-                "aborting": In(1),
-                "started": Out(stream.Signature(Job)),
+                "words": Out(stream.Signature(WORD)),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        job, beats, words = self.fetched.payload, self.beats, self.words.payload
-        each = self._data_bits // 32
-        lane_bits = (each - 1).bit_length()
-        number, counter, lane_after = Signal(16), Signal(32), Signal(lane_bits)
-        range_after = Signal(32)
-        first, last, read, lane = Signal(), Signal(), Signal(), Signal(lane_bits)
-        offered, fire, drawn = Signal(), Signal(), Signal(32)
+        m.submodules.run_up = run_up = RunUp(WORD, 2)
+        connect(m, run_up.head, flipped(self.words))
+        cut, beat, each = self.cuts.payload, self.beats.payload, self._data_bits // 32
+        bits = (each - 1).bit_length()
+        number, lane_after = Signal(16), Signal(bits)
+        fire, first, last, lane = Signal(), Signal(init=1), Signal(), Signal(bits)
         m.d.comb += [
-            first.eq(number == 0),
-            last.eq((job.count == 0) | (number == job.count - 1) | (self.aborting & ~job.explicit)),
-            read.eq(job.explicit & (job.count != 0)),
-            lane.eq(Mux(first, job.positions_address[2 : 2 + lane_bits], lane_after)),
-            words.bypass.eq(read | job.whole),
-            words.degree.eq(Mux(first, job.range, range_after)),
-            drawn.eq(Mux(first, job.key, counter) + GOLDEN),
-            words.word.eq(
-                Mux(
-                    read,
-                    beats.payload.data.word_select(lane, 32),
-                    Mux(job.whole, number, drawn),
-                )
-            ),
-            words.tag.distinct.eq(job.distinct),
-            words.tag.none.eq(job.count == 0),
-            words.tag.fault.eq(read & beats.payload.error),
-            words.tag.last.eq(last),
-            offered.eq(self.fetched.valid & (~read | beats.valid)),
-            self.words.valid.eq(offered & (~first | self.started.ready)),
-            self.started.valid.eq(offered & first & self.words.ready),
-            self.started.payload.eq(job),
-            fire.eq(self.words.valid & self.words.ready),
-            self.fetched.ready.eq(fire & last),
-            beats.ready.eq(fire & read & (last | (lane == each - 1))),
+            lane.eq(Mux(first, cut.lane, lane_after)),
+            last.eq(number == cut.more),
+            run_up.asked.eq(self.cuts.valid & self.beats.valid),
+            fire.eq(run_up.asked & run_up.ready),
+            self.cuts.ready.eq(fire & last),
+            self.beats.ready.eq(fire & (last | (lane == each - 1))),
         ]
         with m.If(fire):
             m.d.sync += [
+                first.eq(last),
                 number.eq(Mux(last, 0, number + 1)),
-                counter.eq(drawn),
-                range_after.eq(words.degree + job.distinct),
                 lane_after.eq(lane + 1),
+            ]
+        # A quarter of the beat first, then the word.
+        low = max(bits - 2, 0)
+        part, error, within = Signal(32 << low), Signal(), Signal(low)
+        m.d.sync += [
+            part.eq(beat.data.word_select(lane[low:], 32 << low)),
+            error.eq(beat.error),
+            within.eq(lane[:low]),
+            run_up.arrived.word.eq(part.word_select(within, 32)),
+            run_up.arrived.error.eq(error),
+        ]
+        return m
+
+
+class Picker(wiring.Component):
+    """Turns each job into a run of words for the mixer; its target goes ahead of the first.
+
+    Members
+    -------
+    fetched : In(stream of Job)
+        Jobs.
+    given : In(stream of word, error)
+        As from the :class:`PositionCutter`.
+    words : Out(stream of word, degree, bypass, tag)
+        As a :class:`PositionMixer` takes them; a job of no positions gives one with ``tag.none``.
+    started : Out(stream of Target)
+        The target, before its first word.
+    aborting : In(1)
+        Jobs end with the word on offer, but explicit ones, all of whose positions are taken.
+    """
+
+    fetched: In(stream.Signature(Job))
+    given: In(stream.Signature(WORD))
+    words: Out(
+        stream.Signature(
+            data.StructLayout({"word": 32, "degree": 32, "bypass": 1, "tag": Pick}),
+        )
+    )
+    started: Out(stream.Signature(Target))
+    aborting: In(1)
+
+    def elaborate(self, platform):
+        m = Module()
+        job, words, target = self.fetched.payload, self.words.payload, self.started.payload
+        active, read, whole, distinct, none = (
+            Signal(name=name) for name in ("active", "read", "whole", "distinct", "none")
+        )
+        counter, reach, number, left = Signal(32), Signal(32), Signal(16), Signal(16)
+        is_last, last, fire, load = Signal(), Signal(), Signal(), Signal()
+        m.d.comb += [
+            last.eq(is_last | (self.aborting & ~read)),
+            words.bypass.eq(read | whole),
+            words.degree.eq(reach),
+            words.word.eq(Mux(read, self.given.payload.word, Mux(whole, number, counter))),
+            words.tag.distinct.eq(distinct),
+            words.tag.none.eq(none),
+            words.tag.fault.eq(read & self.given.payload.error),
+            words.tag.last.eq(last),
+            self.words.valid.eq(active & (~read | self.given.valid)),
+            fire.eq(self.words.valid & self.words.ready),
+            self.given.ready.eq(fire & read),
+            load.eq(~active | (fire & last)),
+            self.fetched.ready.eq(load & self.started.ready),
+            self.started.valid.eq(load & self.fetched.valid),
+            *(target[name].eq(job[name]) for name, _ in Target.as_shape()),
+        ]
+        with m.If(fire):
+            m.d.sync += [
+                number.eq(number + 1),
+                counter.eq(counter + GOLDEN),
+                reach.eq(reach + distinct),
+                left.eq(left - 1),
+                is_last.eq(left <= 2),
+            ]
+        with m.If(load):
+            m.d.sync += [
+                active.eq(self.fetched.valid & self.started.ready),
+                number.eq(0),
+                counter.eq(job.word),
+                reach.eq(job.range),
+                left.eq(job.count),
+                is_last.eq(job.count <= 1),
+                read.eq(job.read),
+                whole.eq(job.whole),
+                distinct.eq(job.distinct),
+                none.eq(job.none),
             ]
         return m
 
 
 class PositionSource(wiring.Component):
-    """Fetcher, picker, mixer and filter in a row.
+    """Fetcher, cutter, picker, mixer and filter in a row.
 
     Parameters
     ----------
@@ -187,7 +275,7 @@ class PositionSource(wiring.Component):
     max_distinct : int
         Largest fan-out of a job without replacement.
 
-    Members: ``jobs`` in; ``axi``; ``started`` out, each job before its first position;
+    Members: ``jobs`` in; ``axi``; ``started`` out, each target before its first position;
     ``positions`` out (position, tag: :class:`Pick`); ``aborting`` in: jobs may end early.
     """
 
@@ -200,7 +288,7 @@ class PositionSource(wiring.Component):
             {
                 "jobs": In(stream.Signature(Job)),
                 "axi": Out(axi),
-                "started": Out(stream.Signature(Job)),
+                "started": Out(stream.Signature(Target)),
                 "aborting": In(1),
                 "positions": Out(stream.Signature(position)),
             }
@@ -209,15 +297,19 @@ class PositionSource(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.fetcher = fetcher = PositionFetcher(self._axi, id=self._id)
-        m.submodules.picker = picker = Picker(self._axi.data_bits)
+        m.submodules.cutter = cutter = PositionCutter(self._axi.data_bits)
+        m.submodules.picker = picker = Picker()
         m.submodules.mixer = mixer = PositionMixer(Pick)
         m.submodules.distinct = distinct = DistinctFilter(Pick, self._max_distinct)
-        m.submodules.started = started = Queue(Job, 16)
+        # As many as there are clocks from a word to the read of its position, for lists of one.
+        m.submodules.started = started = Queue(Target, 32)
         m.d.comb += picker.aborting.eq(self.aborting)
         connect(m, flipped(self.jobs), fetcher.jobs)
         connect(m, fetcher.axi, flipped(self.axi))
         connect(m, fetcher.fetched, picker.fetched)
-        connect(m, fetcher.beats, picker.beats)
+        connect(m, fetcher.cuts, cutter.cuts)
+        connect(m, fetcher.beats, cutter.beats)
+        connect(m, cutter.words, picker.given)
         connect(m, picker.words, mixer.words)
         connect(m, picker.started, started.entries)
         connect(m, started.head, flipped(self.started))

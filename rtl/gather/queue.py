@@ -1,14 +1,16 @@
-"""A first-in first-out queue of typed entries."""
+"""A first-in first-out queue of typed entries, and one behind a pipeline that does not stop."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import memory, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
-__all__ = ["Queue"]
+__all__ = ["Queue", "RunUp"]
 
 
 class Queue(wiring.Component):
     """Holds up to ``depth`` entries; an entry comes out at the earliest one clock after it went in.
+
+    Whether there is room, and what the head is, comes from registers alone.
 
     Parameters
     ----------
@@ -49,22 +51,84 @@ class Queue(wiring.Component):
         m.submodules.places = places = memory.Memory(shape=self._shape, depth=self._depth, init=[])
         write = places.write_port()
         read = places.read_port(domain="comb")
-        first, after = Signal(range(self._depth)), Signal(range(self._depth))
+        first = Signal(range(self._depth))
         put, take = Signal(), Signal()
         m.d.comb += [
-            self.entries.ready.eq(self.level != self._depth),
+            # The highest bit is that of ``depth`` alone.
+            self.entries.ready.eq(~self.level[-1]),
             self.head.valid.eq(self.level != 0),
             put.eq(self.entries.valid & self.entries.ready),
             take.eq(self.head.valid & self.head.ready),
-            write.addr.eq(after),
+            write.addr.eq(first + self.level),
             write.data.eq(self.entries.payload),
             write.en.eq(put),
             read.addr.eq(first),
             self.head.payload.eq(read.data),
         ]
-        with m.If(put):
-            m.d.sync += after.eq(after + 1)
         with m.If(take):
             m.d.sync += first.eq(first + 1)
-        m.d.sync += self.level.eq(self.level + put - take)
+        with m.If(put & ~take):
+            m.d.sync += self.level.eq(self.level + 1)
+        with m.Elif(take & ~put):
+            m.d.sync += self.level.eq(self.level - 1)
+        return m
+
+
+class RunUp(wiring.Component):
+    """The end of a pipeline of a fixed number of registers that never stops.
+
+    What is taken at its beginning has a place in a queue at its end, so that no stall goes from
+    one end to the other in a clock.
+
+    Parameters
+    ----------
+    shape : ShapeLike
+        What comes out.
+    steps : int
+        Registers of the pipeline, at least one.
+
+    Members
+    -------
+    asked : In(1)
+        Something is on offer at the beginning.
+    ready : Out(1)
+        It can be taken, since there is a place for it.
+    arrived : In(shape)
+        The end of the pipeline: what was taken ``steps`` clocks ago.
+    head : Out(stream of shape)
+        What has arrived.
+    """
+
+    def __init__(self, shape, steps):
+        self._steps = steps
+        # One a clock: a place is owed for the registers, a clock in the queue and one to come back.
+        self._depth = 1 << (steps + 1).bit_length()
+        self._shape = shape
+        super().__init__(
+            {
+                "asked": In(1),
+                "ready": Out(1),
+                "arrived": In(shape),
+                "head": Out(stream.Signature(shape)),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.kept = kept = Queue(self._shape, self._depth)
+        connect(m, kept.head, flipped(self.head))
+        owed = Signal(range(self._depth + 1))
+        taken, left, under_way = Signal(), Signal(), Signal(self._steps)
+        m.d.comb += [
+            self.ready.eq(~owed[-1]),
+            taken.eq(self.asked & self.ready),
+            left.eq(self.head.valid & self.head.ready),
+            kept.entries.valid.eq(under_way[-1]),
+            kept.entries.payload.eq(self.arrived),
+        ]
+        m.d.sync += under_way.eq(Cat(taken, under_way))
+        with m.If(taken & ~left):
+            m.d.sync += owed.eq(owed + 1)
+        with m.Elif(left & ~taken):
+            m.d.sync += owed.eq(owed - 1)
         return m

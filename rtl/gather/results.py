@@ -1,14 +1,20 @@
 """Collects the ids of each target and lets them out behind its header, or none of them."""
 
-from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import data, memory, stream, wiring
-from amaranth.lib.wiring import In, Out, connect
+from amaranth.hdl import Array, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from rtl.contract.gather import GatherStatus, ResultHeader, result_transfer
 from rtl.gather.ids import Outcome
-from rtl.gather.queue import Queue
+from rtl.gather.queue import Queue, RunUp
+from rtl.gather.rows import RowCount
 
 __all__ = ["ResultWriter", "TargetCollector", "TargetRecord"]
+
+UNDER_WAY = 4
+"""Outcomes that can still come after ``hold``, and one more."""
+STEPS = 3
+"""Registers of a transfer: row asked for, row read, words put together."""
 
 
 class TargetRecord(data.Struct):
@@ -20,158 +26,258 @@ class TargetRecord(data.Struct):
 
 
 class TargetCollector(wiring.Component):
-    """Keeps ids in a ring until their target is complete; gives a failed target's places back.
+    """Keeps the ids of targets in rows of a ring until they are complete.
+
+    A target begins a row, whose first place is that of its header if a row has several. The rows of
+    a failed target are given back.
 
     Parameters
     ----------
-    places : int
-        Ids of the ring; a power of two, at least twice the largest fan-out to keep reads going.
+    rows : int
+        Of the ring; a power of two, at least twice those of the largest target to keep reads going.
+    result_words : int
+        Places of a row.
+    records : int
+        Complete targets that can wait; a power of two from 8 up.
 
     Members
     -------
-    outcomes : In(stream of Outcome)
-        Outcomes in order.
+    outcome, outcome_valid : In
+        As from the reader.
+    hold : Out(1)
+        No outcome should be begun.
     reserve : In(1)
-        A place is taken, for the id of a read that is being issued.
+        A row is taken, for the id of a read that is being issued.
     credit : Out(1)
-        A place can be reserved.
-    write_enable, write_address, write_data : Out
+        A row can be reserved.
+    write_enable, write_row, write_place, write_data : Out
         The ring's write port.
     records : Out(stream of TargetRecord)
-        Complete targets; the ids of a good one are the next ``count`` of the ring.
+        Complete targets; the ids of a good one are in the next rows of the ring.
     released : In(1)
-        The oldest id of the ring has left.
+        The oldest row of the ring has been read.
     """
 
-    def __init__(self, places):
-        self._places = places
+    def __init__(self, rows, *, result_words, records=16):
+        self._rows = rows
+        self._result_words = result_words
+        self._records = records
+        flags = ("hold", "credit", "write_enable")
         super().__init__(
             {
-                "outcomes": In(stream.Signature(Outcome)),
+                "outcome": In(Outcome),
+                "outcome_valid": In(1),
                 "reserve": In(1),
-                "credit": Out(1),
-                "write_enable": Out(1),
-                "write_address": Out(range(places)),
+                "released": In(1),
+                **dict.fromkeys(flags, Out(1)),
+                "write_row": Out(range(rows)),
+                "write_place": Out(range(result_words)),
                 "write_data": Out(64),
                 "records": Out(stream.Signature(TargetRecord)),
-                "released": In(1),
             }
         )
 
     @property
-    def places(self):
-        return self._places
+    def rows(self):
+        return self._rows
 
     def elaborate(self, platform):
         m = Module()
-        outcome, record = self.outcomes.payload, self.records.payload
-        begin, count = Signal(range(self._places)), Signal(range(self._places + 1))
-        status, free = Signal(8), Signal(range(self._places + 1), init=self._places)
-        failed, fire, total, given_back = (
-            Signal(),
-            Signal(),
-            Signal(range(self._places + 1)),
-            Signal(range(self._places + 1)),
+        m.submodules.kept = kept = Queue(TargetRecord, self._records)
+        m.submodules.place = place = RowCount(self._result_words)
+        connect(m, kept.head, flipped(self.records))
+        outcome, record = self.outcome, kept.entries.payload
+        base, current, after = (
+            Signal(range(self._rows), name=name) for name in ("base", "current", "after")
         )
+        count, used = Signal(16), Signal(range(self._rows + 1))
+        status, failed, ends, takes = Signal(8), Signal(), Signal(), Signal()
+        next_row, next_used = Signal(range(self._rows)), Signal(range(self._rows + 1))
         m.d.comb += [
+            self.hold.eq(kept.level >= self._records - UNDER_WAY),
             record.status.eq(Mux(status != GatherStatus.OK, status, outcome.status)),
             failed.eq(record.status != GatherStatus.OK),
-            total.eq(count + outcome.read),
-            record.count.eq(Mux(failed, 0, total)),
+            record.count.eq(Mux(failed, 0, count + outcome.read)),
             record.last.eq(outcome.last),
-            self.records.valid.eq(self.outcomes.valid & outcome.end),
-            self.outcomes.ready.eq(~outcome.end | self.records.ready),
-            fire.eq(self.outcomes.valid & self.outcomes.ready),
-            self.write_enable.eq(fire & outcome.read),
-            self.write_address.eq(begin + count),
+            ends.eq(self.outcome_valid & outcome.end),
+            kept.entries.valid.eq(ends),
+            place.step.eq(self.outcome_valid),
+            place.read.eq(outcome.read),
+            place.end.eq(outcome.end),
+            self.write_enable.eq(self.outcome_valid & outcome.read),
+            takes.eq(self.write_enable & place.needs_row),
+            self.write_row.eq(Mux(place.needs_row, after, current)),
+            self.write_place.eq(place.place),
             self.write_data.eq(outcome.id),
-            given_back.eq(Mux(fire & outcome.end & failed, total, 0)),
-            self.credit.eq(free != 0),
+            next_row.eq(after + takes),
+            next_used.eq(used + takes),
         ]
-        m.d.sync += free.eq(free - self.reserve + self.released + given_back)
-        with m.If(fire):
-            with m.If(outcome.end):
-                m.d.sync += [begin.eq(begin + record.count), count.eq(0), status.eq(0)]
+        with m.If(takes):
+            m.d.sync += current.eq(after)
+        with m.If(ends):
+            m.d.sync += [count.eq(0), status.eq(0), used.eq(0)]
+            with m.If(failed):
+                m.d.sync += after.eq(base)
             with m.Else():
-                m.d.sync += [count.eq(total), status.eq(record.status)]
+                m.d.sync += [after.eq(next_row), base.eq(next_row)]
+        with m.Elif(self.outcome_valid):
+            m.d.sync += [
+                count.eq(count + outcome.read),
+                status.eq(record.status),
+                after.eq(next_row),
+                used.eq(next_used),
+            ]
+        self._count_rows(m, Mux(ends & failed, next_used, 0))
         return m
+
+    def _count_rows(self, m, given_back):
+        """Rows that are free, less 1, so that the sign says whether there is any."""
+        free = Signal(range(-1, self._rows), init=self._rows - 1)
+        back = Signal(range(self._rows + 1))
+        m.d.sync += [back.eq(given_back), free.eq(free - self.reserve + self.released + back)]
+        m.d.comb += self.credit.eq(~free[-1])
 
 
 class ResultWriter(wiring.Component):
-    """From outcomes to result words: header, then ids, target after target; one word a clock.
+    """From the records of lanes to the result stream: target after target, lanes in turn.
 
-    A target with any bad outcome gives a header with the first bad status, count 0 and no ids.
+    A target is its header and then its ids: in its first transfer the header with the first ids,
+    in each further one as many as it takes. Without stalls there is a transfer in each clock.
 
     Parameters
     ----------
-    places : int
-        As of the :class:`TargetCollector`.
-    records : int
-        Complete targets that can wait; a power of two.
-    result_words : int
-        Words of a transfer at most. Each has one.
+    lanes : int
+        How many there are.
+    rows, result_words : int
+        Of each lane's ring, as of the :class:`TargetCollector`.
 
     Members
     -------
-    outcomes, reserve, credit :
-        As of the collector.
+    records0, records1, ... : In(stream of TargetRecord)
+        Complete targets of each lane.
+    row0, row1, ... : Out
+        Row of the lane's ring that is read in this clock.
+    released0, released1, ... : Out(1)
+        It is not needed again.
+    ids0, ids1, ... : In(64 * result_words)
+        What was in it, a clock later.
     results : Out(stream of result_transfer)
         The words.
     header : Out(1)
         The first word on offer is a header.
     """
 
-    def __init__(self, places, *, records=16, result_words=2):
-        self._places = places
-        self._records = records
-        super().__init__(
-            {
-                "outcomes": In(stream.Signature(Outcome)),
-                "reserve": In(1),
-                "credit": Out(1),
-                "results": Out(stream.Signature(result_transfer(result_words))),
-                "header": Out(1),
+    def __init__(self, lanes, rows, *, result_words):
+        self._lanes = lanes
+        self._rows = rows
+        self._result_words = result_words
+        members = {}
+        for lane in range(lanes):
+            members |= {
+                f"records{lane}": In(stream.Signature(TargetRecord)),
+                f"row{lane}": Out(range(rows)),
+                f"released{lane}": Out(1),
+                f"ids{lane}": In(64 * result_words),
             }
-        )
+        results = stream.Signature(result_transfer(result_words))
+        super().__init__({**members, "results": Out(results), "header": Out(1)})
 
-    @property
-    def places(self):
-        return self._places
+    def _ports(self, name):
+        return Array([getattr(self, f"{name}{lane}") for lane in range(self._lanes)])
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.collector = collector = TargetCollector(self._places)
-        m.submodules.records = records = Queue(TargetRecord, self._records)
-        m.submodules.ring = ring = memory.Memory(shape=64, depth=self._places, init=[])
-        write, read = ring.write_port(), ring.read_port()
-        connect(m, collector.records, records.entries)
-        results, record = self.results, records.head.payload
-        left, oldest = Signal(16), Signal(range(self._places))
-        header = data.View(ResultHeader, Signal(64, name="header_word"))
-        fire = Signal()
+        width = self._result_words
+        shown = data.StructLayout({"transfer": result_transfer(width), "header": 1})
+        m.submodules.run_up = run_up = RunUp(shown, STEPS)
+        asked = Signal(
+            data.StructLayout(
+                {
+                    "record": TargetRecord,
+                    "lane": range(max(self._lanes, 2)),
+                    "fill": range(width + 1),
+                    "header": 1,
+                    "last": 1,
+                }
+            )
+        )
+        self._choose(m, run_up, asked)
+        # The row is read while what to do with it waits; then both are in registers.
+        first, second = Signal.like(asked, name="first"), Signal.like(asked, name="second")
+        ids, header = Signal(64 * width), data.View(ResultHeader, Signal(64, name="header_word"))
+        rows = Array([getattr(self, f"ids{lane}") for lane in range(self._lanes)])
+        out = Signal(shown, name="out")
+        m.d.sync += [
+            first.eq(asked),
+            second.eq(first),
+            ids.eq(rows[first.lane]),
+            out.transfer.words.eq(ids),
+            out.transfer.count.eq(second.fill),
+            out.transfer.last.eq(second.last),
+            out.header.eq(second.header),
+        ]
+        with m.If(second.header):
+            m.d.sync += out.transfer.words[0].eq(header.as_value())
         m.d.comb += [
-            collector.outcomes.payload.eq(self.outcomes.payload),
-            collector.outcomes.valid.eq(self.outcomes.valid),
-            self.outcomes.ready.eq(collector.outcomes.ready),
-            collector.reserve.eq(self.reserve),
-            self.credit.eq(collector.credit),
-            write.en.eq(collector.write_enable),
-            write.addr.eq(collector.write_address),
-            write.data.eq(collector.write_data),
-            header.count.eq(record.count),
-            header.status.eq(record.status),
-            self.header.eq(left == 0),
-            results.valid.eq(records.head.valid),
-            results.payload.words[0].eq(Mux(self.header, header.as_value(), read.data)),
-            results.payload.count.eq(1),
-            results.payload.last.eq(record.last & Mux(self.header, record.count == 0, left == 1)),
-            fire.eq(results.valid & results.ready),
-            collector.released.eq(fire & ~self.header),
-            read.addr.eq(oldest + collector.released),
-            records.head.ready.eq(fire & Mux(self.header, record.count == 0, left == 1)),
+            header.count.eq(second.record.count),
+            header.status.eq(second.record.status),
+            run_up.arrived.eq(out),
+            self.results.payload.eq(run_up.head.payload.transfer),
+            self.results.valid.eq(run_up.head.valid),
+            self.header.eq(run_up.head.payload.header),
+            run_up.head.ready.eq(self.results.ready),
+        ]
+        return m
+
+    def _choose(self, m, run_up, asked):
+        """The next transfer of the target in hand; behind its last, the target of the next lane."""
+        width = self._result_words
+        lanes = [getattr(self, f"records{lane}") for lane in range(self._lanes)]
+        turn = Signal(asked.lane.shape())
+        record, lane, valid = Signal(TargetRecord), Signal(asked.lane.shape()), Signal()
+        begun, ends, left = Signal(), Signal(), Signal(16)
+        room, ids = Signal(range(width + 1)), Signal(range(width + 1))
+        fire, load, given = Signal(), Signal(), Signal(TargetRecord)
+        offered = Signal()
+        m.d.comb += [
+            given.eq(Array([one.payload for one in lanes])[turn]),
+            offered.eq(Array([one.valid for one in lanes])[turn]),
+            room.eq(Mux(begun, width, width - 1)),
+            ids.eq(Mux(ends, left, room)),
+            run_up.asked.eq(valid),
+            fire.eq(valid & run_up.ready),
+            load.eq(~valid | (fire & ends)),
+            asked.record.eq(record),
+            asked.lane.eq(lane),
+            asked.fill.eq(ids + ~begun),
+            asked.header.eq(~begun),
+            asked.last.eq(record.last & ends),
         ]
         with m.If(fire):
-            m.d.sync += left.eq(Mux(self.header, record.count, left - 1))
-        with m.If(collector.released):
-            m.d.sync += oldest.eq(oldest + 1)
-        return m
+            m.d.sync += [begun.eq(1), left.eq(left - room), ends.eq(left <= room + width)]
+        with m.If(load):
+            m.d.sync += [
+                valid.eq(offered),
+                record.eq(given),
+                lane.eq(turn),
+                left.eq(given.count),
+                ends.eq(given.count <= width - 1),
+                begun.eq(0),
+            ]
+            if self._lanes > 1:
+                with m.If(offered):
+                    m.d.sync += turn.eq(turn + 1)
+        for number, one in enumerate(lanes):
+            m.d.comb += one.ready.eq(load & (turn == number))
+        self._release(m, lane, fire & (ids != 0))
+
+    def _release(self, m, lane, uses_row):
+        """The lane's oldest row is read, and then its next."""
+        for number in range(self._lanes):
+            row = Signal(range(self._rows), name=f"oldest{number}")
+            released = getattr(self, f"released{number}")
+            m.d.comb += [
+                released.eq(uses_row & (lane == number)),
+                getattr(self, f"row{number}").eq(row),
+            ]
+            m.d.sync += row.eq(row + released)

@@ -96,8 +96,8 @@ class GatherSimUnit(wiring.Component):
     period_ps : int
         Clock period, even.
     data_bits : int
-        Width of the DRAM port, 256 to 1024.
-    outstanding, max_fan_out, result_words, id_bits : int
+        Width of the DRAM port, 64 to 1024.
+    lanes, outstanding, max_fan_out, result_words, id_bits : int
         As of :class:`GatherUnit`.
     window_bytes : int
         DRAM window, from address 0.
@@ -125,6 +125,7 @@ class GatherSimUnit(wiring.Component):
         times,
         period_ps=4000,
         data_bits=512,
+        lanes=1,
         outstanding=16,
         max_fan_out=MAX_FAN_OUT,
         result_words=2,
@@ -143,6 +144,7 @@ class GatherSimUnit(wiring.Component):
         arguments = {
             "data_bits": data_bits,
             "id_bits": id_bits,
+            "lanes": lanes,
             "outstanding": outstanding,
             "max_fan_out": max_fan_out,
             "result_words": result_words,

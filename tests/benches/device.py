@@ -22,7 +22,9 @@ CARD = GatherCard(
     period_ps=4_000,
     times=DDR4,
     window_bytes=1 << 16,
+    lanes=2,
     outstanding=4,
+    result_words=2,
     stage_slots=4,
     stage_slot_bytes=1024,
 )

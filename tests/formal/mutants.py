@@ -13,7 +13,8 @@ from types import ModuleType
 from amaranth.hdl import Const, Module, Signal, Value
 from amaranth.lib import wiring
 
-import rtl.gather.core
+import rtl.gather.arbiter
+import rtl.gather.control
 import rtl.gather.ids
 import rtl.gather.mailbox
 import rtl.gather.queue
@@ -135,21 +136,29 @@ launch = partial(rewritten, rtl.nand.launch, "Launch")
 
 
 def impatient_arbiter():
-    arbiter = rewritten(
-        rtl.gather.core, "ReadArbiter", ("room.eq(~ar.valid | ar.ready)", "room.eq(1)")
+    waits = "connect(m, kept.head, flipped(self.axi.ar))"
+    hurries = (
+        "m.d.comb += [self.axi.ar.payload.eq(kept.head.payload), "
+        "self.axi.ar.valid.eq(kept.head.valid), kept.head.ready.eq(1)]"
     )
+    arbiter = rewritten(rtl.gather.arbiter, "ReadArbiter", (waits, hurries))
     return arbiter(Axi4Read(64, 512, 2), 3)
 
 
+def hasty_requester():
+    changed = ("run_up.head.ready.eq(self.requests.ready)", "run_up.head.ready.eq(1)")
+    return rewritten(rtl.gather.ids, "IdRequester", changed)(512)
+
+
 def leaky_mixer():
-    changed = ("advance.eq(~valid | self.positions.ready)", "advance.eq(1)")
+    changed = ("run_up.head.ready.eq(self.positions.ready)", "run_up.head.ready.eq(1)")
     return rewritten(rtl.mixer, "PositionMixer", changed)(8)
 
 
 MUTANTS = {
     "queue": {
         "takes one too many": queue(
-            ("self.level != self._depth)", "self.level != self._depth + 1)")
+            ("ready.eq(~self.level[-1])", "ready.eq(self.level != self._depth + 1)")
         ),
         "lets go without a reader": queue(
             ("take.eq(self.head.valid & self.head.ready)", "take.eq(self.head.valid)")
@@ -186,14 +195,10 @@ MUTANTS = {
         "sends a memory word twice": launch(("address.eq(address + 1)", "address.eq(address)")),
     },
     "axi-request-stable": {"does not wait": impatient_arbiter},
-    "id-request-stable": {
-        "does not wait": rewritten(
-            rtl.gather.ids, "IdRequester", ("& (~self.requests.valid | self.requests.ready)", "")
-        ),
-    },
+    "id-request-stable": {"does not wait": hasty_requester},
     "launch-done-stable": {
         "does not wait": rewritten(
-            rtl.gather.core, "LaunchControl", ("with m.If(self.done.ready):", "with m.If(1):")
+            rtl.gather.control, "LaunchControl", ("with m.If(self.done.ready):", "with m.If(1):")
         ),
     },
     "position-stable": {"moves on": leaky_mixer},

@@ -45,8 +45,10 @@ HARDWARE = [
     (
         "fpga.outstanding_reads",
         12,
-        "fpga.outstanding_reads must be a power of two from 2 up, not 12",
+        "fpga.outstanding_reads must be a power of two from 4 up, not 12",
     ),
+    ("fpga.lanes", 3, "fpga.lanes must be 1, 2, 4 or 8, not 3"),
+    ("fpga.result_words", 3, "fpga.result_words must be 1, 2, 4 or 8, not 3"),
     ("fpga.stage_slots", 12, "fpga.stage_slots must be a power of two from 2 up, not 12"),
     ("fpga.stage_slot", "3 KiB", "fpga.stage_slot must be a power of two from 64 up, not 3072"),
 ]

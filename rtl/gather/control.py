@@ -1,0 +1,111 @@
+"""Launches one at a time: begun, watched, given up, and their end told."""
+
+from amaranth.hdl import Module, Mux
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from rtl.contract.gather import GatherDone, GatherLaunch, GatherStatus
+from rtl.gather.descriptors import DescriptorRun
+
+__all__ = ["LaunchControl"]
+
+
+class LaunchControl(wiring.Component):
+    """Takes one launch at a time, starts its descriptors, watches its results, reports its end.
+
+    A launch of no descriptors, or at an address that is not 32-byte aligned (BAD_DESCRIPTOR), gives
+    no words; its ``first`` and ``last`` are its ``started``.
+
+    Members
+    -------
+    now : In(48)
+        Edge number.
+    launches : In(stream of GatherLaunch)
+        Launches.
+    runs : Out(stream of DescriptorRun)
+        To the descriptor fetcher.
+    words : In
+        Result words that are handed over in this clock.
+    header, last : In(1)
+        The first of them is a header; the last of them is the launch's last.
+    status : In(8)
+        Status of that header.
+    done : Out(stream of GatherDone)
+        Ends, in order.
+    busy : Out(1)
+        A launch is in the unit.
+    settled : In(1)
+        Nothing that was given up is on the bus any more.
+    abort : In(1)
+        Give up the launch that is in the unit, if there is one whose last word has not left.
+    cut, aborting : Out(1)
+        The launch is given up in this clock; it has been.
+    """
+
+    now: In(48)
+    launches: In(stream.Signature(GatherLaunch))
+    runs: Out(stream.Signature(DescriptorRun))
+    words: In(4)
+    header: In(1)
+    last: In(1)
+    status: In(8)
+    done: Out(stream.Signature(GatherDone))
+    busy: Out(1)
+    settled: In(1)
+    abort: In(1)
+    cut: Out(1)
+    aborting: Out(1)
+
+    def elaborate(self, platform):
+        m = Module()
+        launch, done = self.launches.payload, self.done.payload
+        aligned = launch.descriptor_address[:5] == 0
+        m.d.comb += [
+            self.runs.payload.address.eq(launch.descriptor_address),
+            self.runs.payload.count.eq(launch.count),
+        ]
+        with m.FSM():
+            with m.State("IDLE"):
+                void = ~aligned | (launch.count == 0)
+                m.d.comb += [
+                    self.runs.valid.eq(self.launches.valid & ~void),
+                    self.launches.ready.eq(void | self.runs.ready),
+                ]
+                with m.If(self.launches.valid & self.launches.ready):
+                    m.d.sync += [
+                        done.eq(0),
+                        done.tag.eq(launch.tag),
+                        done.status.eq(Mux(aligned, GatherStatus.OK, GatherStatus.BAD_DESCRIPTOR)),
+                        done.started.eq(self.now),
+                        done.first.eq(self.now),
+                        done.last.eq(self.now),
+                    ]
+                    with m.If(void):
+                        m.next = "DONE"
+                    with m.Else():
+                        m.next = "RUN"
+            with m.State("RUN"):
+                m.d.comb += self.busy.eq(1)
+                with m.If(self.words != 0):
+                    m.d.sync += [done.words.eq(done.words + self.words), done.last.eq(self.now)]
+                    with m.If(done.words == 0):
+                        m.d.sync += done.first.eq(self.now)
+                    with m.If(self.header & (done.status == GatherStatus.OK)):
+                        m.d.sync += done.status.eq(self.status)
+                    with m.If(self.last):
+                        m.next = "SETTLE"
+                        with m.If(self.settled):
+                            m.next = "DONE"
+                with m.If(self.abort & ~self.aborting & ~(self.words.any() & self.last)):
+                    m.d.comb += self.cut.eq(1)
+                    m.d.sync += [self.aborting.eq(1), done.status.eq(GatherStatus.ABORTED)]
+            with m.State("SETTLE"):
+                m.d.comb += self.busy.eq(1)
+                with m.If(self.settled):
+                    m.next = "DONE"
+            with m.State("DONE"):
+                m.d.comb += [self.busy.eq(1), self.done.valid.eq(1)]
+                m.d.sync += self.aborting.eq(0)
+                with m.If(self.done.ready):
+                    m.next = "IDLE"
+        return m
