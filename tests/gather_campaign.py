@@ -25,6 +25,7 @@ __all__ = ["CORES", "REDUCED", "Player", "environment", "table"]
 CORES = {
     "wide": {
         "data_bits": 512,
+        "lanes": 2,
         "outstanding": 16,
         "result_words": 2,
         "max_fan_out": 256,

@@ -55,8 +55,12 @@ def test_the_plot_repeats(tmp_path):
 
 
 def test_what_is_swept():
-    chosen = sweep_cases(outstanding=(8, 16))
-    assert [(case.build.outstanding, case.id_bytes) for case in chosen] == [
-        *((8, 8), (8, 4), (16, 8), (16, 4)),
+    chosen = sweep_cases(outstanding=(4, 16))
+    swept = [(case.build.lanes, case.build.outstanding, case.id_bytes) for case in chosen]
+    # Each lane has two reads in flight at least.
+    assert swept == [
+        *((1, 4, 8), (1, 4, 4), (1, 16, 8), (1, 16, 4)),
+        *((2, 4, 8), (2, 4, 4), (2, 16, 8), (2, 16, 4)),
+        *((4, 16, 8), (4, 16, 4)),
     ]
     assert {case.build.memory for case in chosen} == {"dram"}

@@ -16,6 +16,7 @@ __all__ = ["TARGETS", "Target", "bench_gather", "cases", "figures", "report", "s
 
 PS_PER_S = 10**12
 SCHEMA = 1
+SWEPT_LANES = (1, 2, 4)
 SWEPT_READS = (4, 8, 16, 32, 64, 128)
 MOST_WORDS = 1 << 16
 """Ids of a launch at most: the result memory and that of the trace hold as many with headers."""
@@ -90,10 +91,12 @@ def sweep_cases(
     """
     return [
         GatherCase(
-            build=GatherBuild(platform=platform, memory="dram", outstanding=count),
+            build=GatherBuild(platform=platform, memory="dram", lanes=lanes, outstanding=count),
             id_bytes=id_bytes,
         )
+        for lanes in SWEPT_LANES
         for count in outstanding or SWEPT_READS
+        if count >= 2 * lanes
         for id_bytes in (8, 4)
     ]
 
