@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.contract.mixer import MULTIPLIERS, SHIFTS
-from rtl.gather.queue import RunUp
+from rtl.gather.queue import QUEUED, RunUp
 
 __all__ = ["PositionMixer"]
 
@@ -64,7 +64,7 @@ class PositionMixer(wiring.Component):
     @property
     def latency(self):
         """Clocks from a word to its position: the registers, and the queue."""
-        return len(self._steps()) + 1
+        return len(self._steps()) + QUEUED
 
     def _steps(self):
         """Functions from (fields, degree) to the new fields, one a register.

@@ -12,16 +12,16 @@ pytestmark = pytest.mark.slow
 
 STEPS = {
     "first burst planned": 1,
+    "finds room": 1,
     "asked for": 1,
     "descriptor's beat in a register": 1,
     "in a queue": 1,
-    "judged: four registers and a queue": 5,
+    "judged: four registers, a queue and its head": 6,
     "waits for its positions": 1,
     "picked": 1,
-    "mixed: eleven registers and a queue": 12,
-    "compared with positions before: three registers and a queue": 4,
-    "address, beat before: four registers and a queue": 5,
-    "waits for its turn to be asked for": 1,
+    "mixed: eleven registers, a queue and its head": 13,
+    "compared with positions before: three registers, a queue and its head": 5,
+    "address, beat before: four registers, a queue and its head": 6,
     "in the queue of its lane": 1,
     "id's beat in a register": 1,
     "its beat in a queue": 1,
@@ -30,6 +30,7 @@ STEPS = {
     "collected": 1,
     "waits for its lane's turn": 1,
     "row asked for, read, put together": 3,
+    "in a queue behind that": 1,
     "end told": 1,
 }
 """Clocks of a single target that it does not spend on the bus, or on its words."""

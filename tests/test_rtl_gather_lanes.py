@@ -8,6 +8,7 @@ import random
 
 import pytest
 
+from rtl.contract.gather import GatherMode
 from tests.gather_core_bench import GatherBench
 from tests.scenarios.gather import GatherScenario, random_scenario
 from tests.test_rtl_gather import draws_scenario
@@ -88,3 +89,14 @@ def test_the_port_is_never_left_idle(lanes, result_words):
     before = sum(beats for clock, _, _, beats in bench.memory.requests if clock < first)
     # Requests of descriptors ask for several beats at once.
     assert beats - before >= 0.97 * (last - first + 1)
+
+
+@pytest.mark.parametrize("lanes", [1, 2])
+def test_targets_without_ids_wait_for_the_writer(lanes):
+    """They take no row of the ring: the records themselves must hold them up."""
+    scenario = GatherScenario()
+    empty = {"mode": GatherMode.DRAW, "fan_out": 3, "degree": 0, "list_address": 0x8000}
+    scenario.launch(0x1000, [empty] * 90)
+    bench = GatherBench(scenario, hold=200, lanes=lanes).run()
+    bench.check()
+    assert bench.words == [[0] * 90]

@@ -21,7 +21,7 @@ class Stretch(data.Struct):
 
 
 class BurstReader(wiring.Component):
-    """Reads stretches ahead of their use; each burst is planned in a clock and asked for in others.
+    """Reads stretches ahead of their use; a burst is planned, finds room, and is asked for.
 
     Bursts are at most ``burst`` beats long and never cross a 4 KB boundary. A burst is requested
     only when there is room for all of it, so ``axi.r`` never waits.
@@ -89,9 +89,9 @@ class BurstReader(wiring.Component):
         stretch, idle, planned, dropping = Signal(Stretch), Signal(init=1), Signal(), Signal()
         ar, r = self.axi.ar, self.axi.r
         beat_bits = (self._axi.data_bits // 8).bit_length() - 1
-        issued, taken = Signal(), Signal()
+        offered, issued, taken = Signal(), Signal(), Signal()
         m.d.comb += [
-            ar.valid.eq(planned & (free >= beats)),
+            ar.valid.eq(offered),
             ar.payload.addr.eq(stretch.address),
             ar.payload.len.eq(beats - 1),
             ar.payload.size.eq(beat_bits),
@@ -101,22 +101,27 @@ class BurstReader(wiring.Component):
             taken.eq(kept.head.valid & kept.head.ready),
             self.stretches.ready.eq(idle & ~dropping),
         ]
-        m.d.sync += free.eq(free - Mux(issued, beats, 0) + taken)
+        m.d.sync += free.eq((free + taken) - Mux(issued, beats, 0))
         with m.If(self.cancel):
             m.d.sync += [
                 dropping.eq(1),
                 planned.eq(ar.valid & ~ar.ready),
+                offered.eq(ar.valid & ~ar.ready),
                 idle.eq(~(ar.valid & ~ar.ready)),
                 final.eq(1),
             ]
         with m.Elif(issued):
             m.d.sync += [
                 planned.eq(0),
+                offered.eq(0),
                 idle.eq(final),
                 stretch.address.eq(stretch.address + (beats << beat_bits)),
                 stretch.beats.eq(stretch.beats - beats),
             ]
-        with m.Elif(~planned & ~idle):
+        with m.Elif(planned):
+            # What is free does not become less before the burst is taken.
+            m.d.sync += offered.eq(free >= beats)
+        with m.Elif(~idle):
             self._plan(m, stretch, beats, final)
             m.d.sync += planned.eq(1)
         with m.Elif(self.stretches.valid & self.stretches.ready):

@@ -74,13 +74,17 @@ class DescriptorFetcher(wiring.Component):
         first, stretch = Signal(range(max(each, 2))), reader.stretches.payload
         if each > 1:
             m.d.comb += first.eq(run.payload.address[5 : 4 + each.bit_length()])
+        # In two steps, each of few bits or of one sum.
+        bits = each.bit_length() - 1
+        small = Signal(bits + 2)
         m.d.comb += [
+            small.eq(run.payload.count[:bits] + first + (each - 1)),
             fire.eq(out.valid & out.ready),
             done.eq(fire & one),
             reader.stretches.valid.eq(run.valid & ~some),
             run.ready.eq(reader.stretches.ready & ~some),
             stretch.address.eq(run.payload.address & -(self._axi.data_bits // 8)),
-            stretch.beats.eq((run.payload.count * beats + first + (each - 1)) // each),
+            stretch.beats.eq((run.payload.count * beats)[bits:] + small[bits:]),
             out.payload.cut.eq(cut),
             out.payload.last.eq(one),
             self.settled.eq(reader.settled),

@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.gather.queue import RunUp
+from rtl.gather.queue import QUEUED, RunUp
 
 __all__ = ["DistinctFilter"]
 
@@ -58,7 +58,7 @@ class DistinctFilter(wiring.Component):
     @property
     def latency(self):
         """Clocks from a drawn position to the one to take: three registers, and the queue."""
-        return STEPS + 1
+        return STEPS + QUEUED
 
     def elaborate(self, platform):
         m = Module()

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from rtl.contract.axi import Burst
 from rtl.contract.gather import GatherStatus
 from rtl.gather.positions import Pick, Target
-from rtl.gather.queue import Queue, RunUp
+from rtl.gather.queue import QUEUED, Queue, RunUp
 from rtl.gather.rows import RowCount
 
 __all__ = ["IdReader", "IdRequester", "Outcome", "Request"]
@@ -81,7 +81,7 @@ class IdRequester(wiring.Component):
     @property
     def latency(self):
         """Clocks from a position to its request: the registers, and the queue."""
-        return STEPS + 1
+        return STEPS + QUEUED
 
     def elaborate(self, platform):
         m = Module()
@@ -235,13 +235,14 @@ class IdReader(wiring.Component):
 
     def _issue(self, m, flight, full, lane_bits):
         """Let a request go that has all it needs; returns whether one goes."""
-        request, valid, go, may = Signal(Request), Signal(), Signal(), Signal()
+        request, valid = self.requests.payload, self.requests.valid
+        go, may = Signal(), Signal()
         beat_bits = (self._axi.data_bits // 8).bit_length() - 1
         m.submodules.rows = rows = RowCount(self._result_words)
         m.submodules.asked = asked = Queue(64 - beat_bits, 2)
         ar = self.axi.ar
         m.d.comb += [
-            self.requests.ready.eq(~valid | go),
+            self.requests.ready.eq(go),
             may.eq(valid & request.read & (~rows.needs_row | self.credit)),
             self.issued.eq(may & ~request.shared & ~full & asked.entries.ready),
             self.merged.eq(may & request.shared & ~full),
@@ -263,8 +264,6 @@ class IdReader(wiring.Component):
             ar.payload.id.eq(self._id),
         ]
         m.d.comb += [flight.payload[name].eq(request[name]) for name in ("status", *FLAGS)]
-        with m.If(self.requests.ready):
-            m.d.sync += [request.eq(self.requests.payload), valid.eq(self.requests.valid)]
         return go
 
     def _answer(self, m, flight):

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from rtl.contract.gather import DESCRIPTOR_MAGIC, GatherMode, GatherStatus
 from rtl.contract.mixer import GOLDEN
 from rtl.gather.descriptors import FetchedDescriptor
-from rtl.gather.queue import RunUp
+from rtl.gather.queue import QUEUED, RunUp
 
 __all__ = ["DescriptorChecker", "Job"]
 
@@ -145,7 +145,7 @@ class DescriptorChecker(wiring.Component):
     @property
     def latency(self):
         """Clocks from a descriptor to its job: the registers, and the queue."""
-        return STEPS + 1
+        return STEPS + QUEUED
 
     def elaborate(self, platform):
         m = Module()

@@ -22,7 +22,7 @@ class LaunchMeter(wiring.Component):
     request, answer : In(1)
         An AXI read is asked for (ARVALID); a beat is taken.
     granted, beats : In
-        That read is taken in this clock; its beats, less 1.
+        That read is taken in this clock; its beats, less 1, of which there are 8 at most.
     word, taken : In(1)
         Result words are on offer; they are taken.
     delivered : Out(1)
@@ -42,7 +42,7 @@ class LaunchMeter(wiring.Component):
         super().__init__(
             {
                 **dict.fromkeys(inputs, In(1)),
-                "beats": In(8),
+                "beats": In(3),
                 **dict.fromkeys(outputs, Out(1)),
             }
         )
@@ -54,7 +54,7 @@ class LaunchMeter(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         owed = Signal(range(self._most_beats + 1))
-        m.d.sync += owed.eq(owed + Mux(self.granted, self.beats + 1, 0) - self.answer)
+        m.d.sync += owed.eq((owed - self.answer) + Mux(self.granted, self.beats + 1, 0))
         waiting = self.request | (owed != 0)
         m.d.comb += [
             self.delivered.eq(self.busy & self.word & self.taken),

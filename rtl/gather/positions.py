@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from rtl.contract.mixer import GOLDEN
-from rtl.gather.burst import BurstReader
+from rtl.gather.burst import BurstReader, Stretch
 from rtl.gather.distinct import DistinctFilter
 from rtl.gather.jobs import Job
 from rtl.gather.queue import Queue, RunUp
@@ -101,7 +101,7 @@ class PositionFetcher(wiring.Component):
         connect(m, reader.beats, flipped(self.beats))
         connect(m, waiting.head, flipped(self.fetched))
         connect(m, cuts.head, flipped(self.cuts))
-        job, stretch = self.jobs.payload, reader.stretches.payload
+        job, wanted, wants = self.jobs.payload, Signal(Stretch), Signal()
         beat_bytes = self._axi.data_bits // 8
         each = beat_bytes // POSITION_BYTES
         bits = each.bit_length() - 1
@@ -109,12 +109,11 @@ class PositionFetcher(wiring.Component):
         room, fire = Signal(), Signal()
         m.d.comb += [
             small.eq(job.count[:bits] + first + (each - 1)),
-            stretch.address.eq(job.positions_address & -beat_bytes),
-            stretch.beats.eq(job.count[bits:] + small[bits:]),
             # Whatever the job is, so that its bits need not be looked at first.
-            room.eq(waiting.entries.ready & reader.stretches.ready & cuts.entries.ready),
+            room.eq(waiting.entries.ready & cuts.entries.ready & ~wants),
             fire.eq(self.jobs.valid & room),
-            reader.stretches.valid.eq(fire & job.read),
+            reader.stretches.valid.eq(wants),
+            reader.stretches.payload.eq(wanted),
             cuts.entries.valid.eq(fire & job.read),
             cuts.entries.payload.more.eq(job.count - 1),
             cuts.entries.payload.lane.eq(first),
@@ -122,6 +121,14 @@ class PositionFetcher(wiring.Component):
             waiting.entries.valid.eq(fire),
             self.jobs.ready.eq(room),
         ]
+        with m.If(fire):
+            m.d.sync += [
+                wants.eq(job.read),
+                wanted.address.eq(job.positions_address & -beat_bytes),
+                wanted.beats.eq(job.count[bits:] + small[bits:]),
+            ]
+        with m.Elif(reader.stretches.ready):
+            m.d.sync += wants.eq(0)
         return m
 
 

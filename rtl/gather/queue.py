@@ -2,9 +2,12 @@
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import memory, stream, wiring
-from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.lib.wiring import In, Out
 
-__all__ = ["Queue", "RunUp"]
+__all__ = ["QUEUED", "Queue", "RunUp"]
+
+QUEUED = 2
+"""Clocks of a :class:`RunUp` behind its pipeline, if its reader does not wait."""
 
 
 class Queue(wiring.Component):
@@ -77,8 +80,9 @@ class Queue(wiring.Component):
 class RunUp(wiring.Component):
     """The end of a pipeline of a fixed number of registers that never stops.
 
-    What is taken at its beginning has a place in a queue at its end, so that no stall goes from
-    one end to the other in a clock.
+    What is taken at its beginning has a place in a queue at its end, and the queue's head is in a
+    register: no stall goes from one end to the other in a clock. From the last register of the
+    pipeline to that of the head an entry takes :data:`QUEUED` clocks.
 
     Parameters
     ----------
@@ -101,8 +105,8 @@ class RunUp(wiring.Component):
 
     def __init__(self, shape, steps):
         self._steps = steps
-        # One a clock: a place is owed for the registers, a clock in the queue and one to come back.
-        self._depth = 1 << (steps + 1).bit_length()
+        # One a clock: a place is owed for all registers, a clock in the queue and one to come back.
+        self._depth = 1 << (steps + 2).bit_length()
         self._shape = shape
         super().__init__(
             {
@@ -116,8 +120,7 @@ class RunUp(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.kept = kept = Queue(self._shape, self._depth)
-        connect(m, kept.head, flipped(self.head))
-        owed = Signal(range(self._depth + 1))
+        load, owed = Signal(), Signal(range(self._depth + 1))
         taken, left, under_way = Signal(), Signal(), Signal(self._steps)
         m.d.comb += [
             self.ready.eq(~owed[-1]),
@@ -125,7 +128,14 @@ class RunUp(wiring.Component):
             left.eq(self.head.valid & self.head.ready),
             kept.entries.valid.eq(under_way[-1]),
             kept.entries.payload.eq(self.arrived),
+            load.eq(~self.head.valid | self.head.ready),
+            kept.head.ready.eq(load),
         ]
+        with m.If(load):
+            m.d.sync += [
+                self.head.valid.eq(kept.head.valid),
+                self.head.payload.eq(kept.head.payload),
+            ]
         m.d.sync += under_way.eq(Cat(taken, under_way))
         with m.If(taken & ~left):
             m.d.sync += owed.eq(owed + 1)
