@@ -15,7 +15,7 @@ from rtl.bch.encoder import BchEncoder
 from rtl.contract.bch import BchCode
 from rtl.contract.bus_times import Interface
 from rtl.contract.nand_part import NandPart
-from rtl.gather.core import GatherUnit
+from rtl.gather.core import LANES, GatherUnit
 from rtl.mixer import PositionMixer
 from rtl.nand.controller import FlashChannelController
 
@@ -51,7 +51,7 @@ def units(platforms: Platforms | None = None) -> tuple[SynthesisUnit, ...]:
         ),
         *_channels(chosen.ssd),
         *_codecs(chosen.ssd),
-        _gather_unit(chosen.fpga),
+        *_gather_units(chosen.fpga),
     )
 
 
@@ -115,11 +115,19 @@ def _codecs(ssd: SsdPlatform) -> Iterator[SynthesisUnit]:
         yield SynthesisUnit(name, what, 100, partial(kind, code, phases, tables=False))
 
 
-def _gather_unit(fpga: FpgaPlatform) -> SynthesisUnit:
-    outstanding = fpga.outstanding_reads.value
-    return SynthesisUnit(
-        "gather",
-        f"1 lane, 512 bits, {outstanding} reads in flight",
-        150,
-        lambda: GatherUnit(data_bits=512, outstanding=outstanding),
-    )
+def _gather_units(fpga: FpgaPlatform) -> Iterator[SynthesisUnit]:
+    """The gather unit by lanes; each has as many reads in flight as one of the platform's."""
+    each = fpga.outstanding_reads.value // fpga.lanes.value
+    for lanes in LANES:
+        yield SynthesisUnit(
+            f"gather-{lanes}",
+            f"{lanes} {'lane' if lanes == 1 else 'lanes'}, 512 bits, {each} reads a lane",
+            150,
+            partial(
+                GatherUnit,
+                data_bits=512,
+                lanes=lanes,
+                outstanding=each * lanes,
+                result_words=fpga.result_words.value,
+            ),
+        )
