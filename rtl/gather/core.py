@@ -263,7 +263,8 @@ class GatherUnit(wiring.Component):
             meter.busy.eq(self.busy),
             meter.request.eq(ar.valid),
             meter.granted.eq(ar.valid & ar.ready),
-            meter.beats.eq(ar.payload.len),
+            # No burst has more than 8.
+            meter.beats.eq(ar.payload.len[:3]),
             meter.answer.eq(self.beat),
             meter.word.eq(self.results.valid),
             meter.taken.eq(self.results.ready),

@@ -22,7 +22,7 @@ class LaunchMeter(wiring.Component):
     request, answer : In(1)
         An AXI read is asked for (ARVALID); a beat is taken.
     granted, beats : In
-        That read is taken in this clock; its beats, less 1, of which there are 8 at most.
+        That read is taken in this clock; its beats, less 1.
     word, taken : In(1)
         Result words are on offer; they are taken.
     delivered : Out(1)
@@ -42,7 +42,7 @@ class LaunchMeter(wiring.Component):
         super().__init__(
             {
                 **dict.fromkeys(inputs, In(1)),
-                "beats": In(3),
+                "beats": In(8),
                 **dict.fromkeys(outputs, Out(1)),
             }
         )
