@@ -26,21 +26,30 @@ CORES = {
     "wide": {
         "data_bits": 512,
         "lanes": 2,
-        "outstanding": 16,
+        "outstanding": 64,
         "result_words": 2,
         "max_fan_out": 256,
         "max_distinct": 64,
     },
-    "narrow": {
+    "single": {
         "data_bits": 256,
+        "lanes": 1,
         "outstanding": 4,
         "result_words": 1,
         "max_fan_out": 64,
         "max_distinct": 16,
     },
+    "narrow": {
+        "data_bits": 64,
+        "lanes": 4,
+        "outstanding": 8,
+        "result_words": 4,
+        "max_fan_out": 64,
+        "max_distinct": 16,
+    },
 }
 PIECE = 20_000
-RUNS = (("wide", (1, 2, 3, 4)), ("narrow", (5,)))
+RUNS = (("wide", (1, 2, 3)), ("single", (4,)), ("narrow", (5,)))
 """Seeds of each core's runs of :data:`PIECE` descriptors, on both simulators."""
 REDUCED = {"verilator": 8_000, "icarus": 2_000}
 """Descriptors of the tests."""
