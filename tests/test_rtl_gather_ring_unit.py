@@ -13,6 +13,7 @@ from tests.scenarios.gather_ring_unit import (
     ring_story,
     told,
 )
+from tests.scenarios.gather_unit import Abort, Start
 from tests.scenarios.gather_unit import story as without_rings
 from tests.test_rtl_gather_unit import play
 
@@ -63,6 +64,17 @@ def test_rings_change_nothing_for_launches_alone():
     assert beside.events == alone.events
     assert beside.results == alone.results
     assert beside.counters == alone.counters
+
+
+def test_abort_of_launches_is_not_meant_for_runs_of_rings():
+    scenario, launches, _, actions = ring_story()
+    begin = min(edge for edge, what in actions if isinstance(what, Start))
+    kept = [action for action in actions if not isinstance(action[1], Start)]
+    kept += [(begin + 40 * n, Abort()) for n in range(30)]
+    player = play(kept, player=RingPlayer, **RING_UNIT)
+    assert player.ring_words == {
+        number: expected_words(scenario, of_ring) for number, of_ring in enumerate(launches)
+    }
 
 
 def test_too_small_results_of_a_ring_are_refused():

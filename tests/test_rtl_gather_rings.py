@@ -3,6 +3,7 @@
 
 import random
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +28,7 @@ OK, BAD, BUS = GatherStatus.OK, GatherStatus.BAD_DESCRIPTOR, GatherStatus.BUS_ER
 ABORTED = GatherStatus.ABORTED
 
 pytestmark = pytest.mark.slow
+DOCUMENTATION = Path(__file__).parents[1] / "docs" / "gather.md"
 SERVE = (CardRegister.CONTROL, 1)
 START = 60
 """Clock at which rings are served; all registers are written by then."""
@@ -379,6 +381,23 @@ def test_registers_read_as_described():
         ring_offset(0, RingRegister.LANDED): 10,
     }
     assert seen == expected
+
+
+@pytest.mark.parametrize(("count", "clocks"), [(1, 7), (2, 4), (3, 4)])
+def test_clocks_between_runs(count, clocks):
+    """From the clock in which the core's end is taken to that of the next launch."""
+    rings = [Ring(0x1_0000 * (n + 1), 5, tail=20) for n in range(count)]
+    bench = together(rings)
+    starts, ends = bench.started[count:], bench.ended[count - 1 :]
+    assert {start - end for start, end in zip(starts, ends, strict=False)} == {clocks}
+
+
+def test_every_register_is_in_the_documentation():
+    page = DOCUMENTATION.read_text()
+    for register in CardRegister:
+        assert f"`{register.name}` | 0x{register:03X} |" in page
+    for register in RingRegister:
+        assert f"`{register.name}` | 0x{register:02X} |" in page
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 4, 8])

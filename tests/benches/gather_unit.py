@@ -38,8 +38,9 @@ class HdlDriver:
             handle = getattr(handle, name)
         return handle
 
-    async def start(self):
-        for name in INPUTS:
+    async def start(self, *more):
+        """Bring the unit out of reset; ``more`` are inputs that not every unit has."""
+        for name in (*INPUTS, *more):
             getattr(self._dut, name).value = 0
         for reset in (0, 1, 1, 0):
             self._dut.rst.value = reset

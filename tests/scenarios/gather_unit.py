@@ -23,7 +23,18 @@ from rtl.contract.gather_rings import RING_LAUNCH, RingWrite
 from tests.scenarios.dram import DDR4
 from tests.scenarios.gather import random_scenario
 
-__all__ = ["SIZES", "UNIT", "Free", "Stage", "Start", "UnitPlayer", "Write", "pieces", "story"]
+__all__ = [
+    "SIZES",
+    "UNIT",
+    "Abort",
+    "Free",
+    "Stage",
+    "Start",
+    "UnitPlayer",
+    "Write",
+    "pieces",
+    "story",
+]
 
 BEAT = 64
 NEVER = (1 << 48) - 1
@@ -62,6 +73,10 @@ class Write:
 
     offset: int
     value: int
+
+
+class Abort:
+    """Give up the launch in the unit, or the oldest that waits."""
 
 
 class Free:
@@ -133,7 +148,7 @@ class UnitPlayer:
             word = pack(RingWrite, offset=what.offset, value=what.value)
             await self._post(driver, "ring_write", word)
         else:
-            await self._flip(driver, "result_free")
+            await self._flip(driver, "abort" if isinstance(what, Abort) else "result_free")
 
     async def _post(self, driver, name, word):
         await driver.set(name, int.from_bytes(word, "little"))
