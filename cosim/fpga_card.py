@@ -4,6 +4,7 @@ from collections.abc import Generator
 from typing import Any, Protocol
 
 from cosim.links import PcieLink
+from cosim.ring_card import RingCard
 from host.costs import HostCpu
 from rtl.contract.kernel import P2P_BASE, BusError, Cause, Kernel, latest
 
@@ -113,6 +114,8 @@ class FpgaPort:
         interrupt.
     copy_ps : int
         Likewise of one copy between host and card by the card's DMA engine.
+    rings : RingCard, optional
+        Of a card with descriptor rings.
     """
 
     p2p_base = P2P_BASE
@@ -127,10 +130,12 @@ class FpgaPort:
         *,
         launch_ps: int,
         copy_ps: int,
+        rings: RingCard | None = None,
     ) -> None:
         for name, value in (("launch_ps", launch_ps), ("copy_ps", copy_ps)):
             if value < 0:
                 raise ValueError(f"{name} must not be negative, not {value!r}")
+        self.rings = rings
         self.window_bytes = window.window_bytes
         self._kernel = kernel
         self._link = link

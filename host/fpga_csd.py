@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from host.driver import NvmeDriver
 from host.errors import FpgaError, ResultError, TraceError
+from host.gather_orders import LAUNCHES, RingOrders, SingleOrders, padded, status_name
 from host.graph import Graph
 from host.ns_config import Placement
 from host.peer_reads import PeerReads
@@ -22,9 +23,6 @@ from rtl.contract.kernel import Cause, FpgaPort, Kernel
 from rtl.contract.sampling import Sampling
 
 __all__ = ["FpgaCsdHost", "FpgaCsdParameters", "check_fan_outs", "decode_launch"]
-
-CARD_GRAIN = 64
-"""Copies to the card are whole words of its DRAM port."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +38,8 @@ class FpgaCsdParameters:
     placement: Placement = field(default_factory=Placement)
     positions: str = "host"
     """Who draws: ``host`` (only blocks with a sampled id are read) or ``device`` (whole lists)."""
+    launch: str = "single"
+    """``single`` launches, or a descriptor ``ring``."""
     reads_in_flight: int = 32
     """Peer-to-peer reads outstanding; 1 is one after the other."""
     whole_lists: bool = False
@@ -58,6 +58,8 @@ class FpgaCsdParameters:
     def __post_init__(self) -> None:
         if self.positions not in MODES:
             raise ValueError(f"positions must be {' or '.join(MODES)}, not {self.positions!r}")
+        if self.launch not in LAUNCHES:
+            raise ValueError(f"launch must be {' or '.join(LAUNCHES)}, not {self.launch!r}")
         if self.reads_in_flight < 1:
             raise ValueError(f"reads_in_flight must be at least 1, not {self.reads_in_flight!r}")
         if self.max_transfer_bytes < self.placement.lba_bytes:
@@ -98,9 +100,11 @@ class FpgaCsdHost:
         self.card = card
         self.graph = graph
         self.parameters = parameters
-        self.layout = WindowLayout(card.window_bytes)
+        has_ring = parameters.launch == "ring"
+        self.layout = WindowLayout(card.window_bytes, has_ring=has_ring)
+        self._orders = (RingOrders if has_ring else SingleOrders)(card, self.layout)
         self.rounds = 0
-        """Launches of the gather unit so far."""
+        """Launches of the gather unit, or doorbells, so far."""
         self._copies = PeerReads(
             kernel, driver, card.p2p_base, parameters.placement, parameters.reads_in_flight
         )
@@ -190,27 +194,18 @@ class FpgaCsdHost:
         cpu = self.driver.cpu
         build_ps = len(slots) * cpu.costs.build_target_ps
         cause = yield from cpu.work("build", build_ps, cause, request=request)
-        for address, data, kind in (
-            (self.layout.descriptor_base, part.descriptors, "descriptor"),
-            (self.layout.position_base, part.positions, "positions"),
-        ):
+        copies = [(*copy, "descriptor") for copy in self._orders.place(part.descriptors)]
+        copies.append((self.layout.position_base, padded(part.positions), "positions"))
+        for address, data, kind in copies:
             if data:
-                padded = data.ljust(-(-len(data) // CARD_GRAIN) * CARD_GRAIN, b"\0")
-                cause = yield from self.card.write(
-                    address, padded, cause, request=request, kind=kind
-                )
+                cause = yield from self.card.write(address, data, cause, request=request, kind=kind)
         return cause
 
     def _gather(
         self, slots: HopPlan, cause: Cause, request: int
     ) -> Generator[Any, Any, tuple[HopResult, Cause]]:
-        status, handle, cause = yield from self.card.launch(
-            self.layout.descriptor_base, len(slots), cause, request=request
-        )
         self.rounds += 1
-        if status != GatherStatus.OK:
-            raise FpgaError(f"launch must end with OK, not {_name(status)}")
-        raw, cause = yield from self.card.fetch(handle, cause, request=request)
+        raw, cause = yield from self._orders.run(len(slots), cause, request=request)
         result = decode_launch(raw, len(slots))
         costs = self.driver.cpu.costs
         parse_ps = len(slots) * costs.parse_target_ps + len(result.ids) * costs.parse_id_ps
@@ -251,17 +246,10 @@ def decode_launch(raw: bytes, slots: int) -> HopResult:
             raise ResultError(f"result must hold {slots} targets, not {slot} ({len(raw)} bytes)")
         status = int(headers["status"][place])
         if status != GatherStatus.OK:
-            raise FpgaError(f"target {slot} must end with OK, not {_name(status)}")
+            raise FpgaError(f"target {slot} must end with OK, not {status_name(status)}")
         counts[slot] = headers["count"][place]
         body[place] = False
         place += 1 + int(counts[slot])
     if place != len(words):
         raise ResultError(f"result must be {place} words long by its counts, not {len(words)}")
     return HopResult(counts, words[body])
-
-
-def _name(status: int) -> str:
-    try:
-        return str(GatherStatus(status).name)
-    except ValueError:
-        return f"status {status}"

@@ -11,9 +11,10 @@ from host.ns_config import Placement
 from host.sampler import HopPlan
 from rtl.contract.codec import byte_size, record_dtype
 from rtl.contract.gather import DESCRIPTOR_MAGIC, GatherDescriptor, GatherMode, ResultHeader
+from rtl.contract.gather_rings import MAX_SIZE_LOG2
 from rtl.contract.sampling import Sampling
 
-__all__ = ["BlockRead", "Round", "WindowLayout", "rounds"]
+__all__ = ["DESCRIPTOR_BYTES", "BlockRead", "Round", "WindowLayout", "rounds"]
 
 GRAIN = 4096
 DESCRIPTOR_BYTES = byte_size(GatherDescriptor)
@@ -26,6 +27,8 @@ SHARE = 16
 class WindowLayout:
     """Areas of the window, as byte offsets: data from 0, then descriptors, then positions.
 
+    With ``has_ring`` the area of descriptors is a ring of them, and a completion ring behind it.
+
     Raises
     ------
     ValueError
@@ -33,6 +36,7 @@ class WindowLayout:
     """
 
     window_bytes: int
+    has_ring: bool = False
 
     def __post_init__(self) -> None:
         if self.window_bytes < 3 * GRAIN or self.window_bytes % GRAIN:
@@ -53,6 +57,26 @@ class WindowLayout:
     @property
     def descriptor_base(self) -> int:
         return self.data_bytes
+
+    @property
+    def descriptor_bytes(self) -> int:
+        """Most bytes of descriptors in a round: a ring holds one entry less than its size."""
+        return (self.ring_entries - 1) * DESCRIPTOR_BYTES if self.has_ring else self.area_bytes
+
+    @property
+    def ring_entries(self) -> int:
+        """Entries of the descriptor ring: the power of two that fills at most half of the area."""
+        most = min(self.area_bytes // 2 // DESCRIPTOR_BYTES, 1 << MAX_SIZE_LOG2)
+        return 1 << most.bit_length() - 1
+
+    @property
+    def completion_base(self) -> int:
+        return self.descriptor_base + self.ring_entries * DESCRIPTOR_BYTES
+
+    @property
+    def completion_entries(self) -> int:
+        """Entries of the completion ring; a worker has no more than one under way."""
+        return 16
 
     @property
     def position_base(self) -> int:
@@ -147,7 +171,7 @@ def _add(
     result = HEADER_BYTES + 8 * fill.counts[slot]
     if current.result_bytes + result > result_bytes:
         return False
-    if (slot + 1 - current.round.first) * DESCRIPTOR_BYTES > layout.area_bytes:
+    if (slot + 1 - current.round.first) * DESCRIPTOR_BYTES > layout.descriptor_bytes:
         return False
     if not fill.add(current, slot):
         return False

@@ -188,6 +188,7 @@ SYSTEM_KEYS = {
         "positions": (FPGA, "device"),
         "page_buffer": (FPGA, "1 KiB"),
         "whole_page": (FPGA, False),
+        "launch": (FPGA, "ring"),
         "reads_in_flight": (FPGA, 1),
         "unique_blocks": (FPGA, False),
         "whole_lists": (FPGA, True),

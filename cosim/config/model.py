@@ -98,6 +98,8 @@ class FpgaCsd(_SystemBase):
     """Sampling in the gather unit, behind a peer-to-peer copy of the blocks that hold the lists."""
 
     kind: Literal["fpga-csd"]
+    launch: Literal["single", "ring"] = "single"
+    """How a round's descriptors are started: a kernel launch, or the doorbell of a ring."""
     reads_in_flight: Count = 32
     """Peer-to-peer block reads outstanding at once."""
     whole_lists: bool = False
@@ -117,6 +119,8 @@ class FpgaCsd(_SystemBase):
     def _device_draws(self) -> "FpgaCsd":
         if self.hops == "device" and self.positions != "device":
             raise ValueError("must give positions: device where hops is device")
+        if self.hops == "device" and self.launch != "single":
+            raise ValueError("must not give launch: ring where hops is device")
         return self
 
 

@@ -58,6 +58,7 @@ class GatherCard:
     stage_slots: int
     stage_slot_bytes: int
     own: Own | None = None
+    rings: int = 0
 
 
 def device_design(flash: FlashArray, card: GatherCard | None = None) -> Design:
@@ -96,7 +97,9 @@ def device_design(flash: FlashArray, card: GatherCard | None = None) -> Design:
     ]
     if card is not None:
         gather = gather_ports(
-            event_bits=Layout.cast(GatherEvent).size, counter_bits=Layout.cast(GatherCounters).size
+            event_bits=Layout.cast(GatherEvent).size,
+            counter_bits=Layout.cast(GatherCounters).size,
+            has_rings=card.rings > 0,
         )
         units.append(Unit(name="gather", ports=gather, period_ps=card.period_ps))
     return Design(

@@ -13,6 +13,7 @@ from cosim.config.platform import FpgaPlatform, SsdPlatform
 from cosim.config.yaml_source import YamlSource
 from cosim.engines.design import Design
 from cosim.engines.device import FlashArray, GatherCard, device_design
+from cosim.systems.rings import RINGS
 from cosim.own.block import Own
 from cosim.own.find import OwnRtl
 from rtl.bch.decoder import BchDecoder
@@ -122,6 +123,7 @@ def gather_card(fpga: FpgaPlatform, own: Own | None) -> GatherCard:
         stage_slots=fpga.stage_slots.value,
         stage_slot_bytes=fpga.stage_slot.value,
         own=own,
+        rings=RINGS,
     )
     GatherSimUnit(**{field.name: getattr(card, field.name) for field in fields(card)}, emitted=True)
     return card

@@ -41,6 +41,7 @@ from cosim.systems.hops import (
     load_table,
 )
 from cosim.systems.inputs import Inputs
+from cosim.systems.rings import RING_MEMORY, ring_card
 from cosim.units.channel import ChannelPort
 from cosim.units.counters import gather_counters, unit_counters
 from cosim.units.gather import GatherPort
@@ -256,6 +257,9 @@ class Machine:
             counts["gather.stage_waits"] = self.gather.stage_waits
             counts["gather.launch_waits"] = self.gather.launch_waits
             counts["gather.hand_over_waits"] = self.gather.hand_over_waits
+            if self.gather.rings is not None:
+                counts["gather.ring_runs"] = self.gather.rings.runs
+                counts["gather.ring_writes"] = self.gather.rings.writes
         if self.background is not None:
             for name in ("reads", "writes", "read_latency_ps", "write_latency_ps"):
                 counts[f"background.{name}"] = getattr(self.background, name)
@@ -304,6 +308,7 @@ class _Card:
             period_ps=period_ps(fpga.clock.value),
             stage_slots=fpga.stage_slots.value,
             stage_slot_bytes=fpga.stage_slot.value,
+            rings=RING_MEMORY,
         )
         self.window = CardWindow(
             kernel,
@@ -327,6 +332,7 @@ class _Card:
             cpu,
             launch_ps=fpga.kernel_launch.value,
             copy_ps=fpga.card_copy.value,
+            rings=ring_card(kernel, fpga, link, cpu, gather),
         )
 
     def with_hops(
@@ -360,6 +366,7 @@ def _fpga_parameters(
     return FpgaCsdParameters(
         placement=placement,
         positions=system.positions,
+        launch=system.launch,
         reads_in_flight=system.reads_in_flight,
         unique_reads=system.unique_blocks,
         whole_lists=system.whole_lists,

@@ -7,18 +7,19 @@ from typing import Any, NamedTuple
 from cosim.lockstep import LockStep, Report
 from cosim.units.channel_state import UnitEngine
 from cosim.units.fields import FieldReader
+from cosim.units.gather_rings import RingMemory, RingPort
+from cosim.units.gather_spans import RESULT_WORD_BYTES, UNIT, record_launch
 from cosim.units.handover import HandOver
 from cosim.units.violation import ProtocolViolation
 from rtl.contract.axi import AxiRule
 from rtl.contract.codec import pack
 from rtl.contract.gather import GatherEvent, GatherLaunch, StageRequest, ViolationSource
+from rtl.contract.gather_rings import MAX_RINGS, RING_LAUNCH
 from rtl.contract.kernel import Cause
 from rtl.emit_gather import RESULT_MEMORY, STAGE_MEMORY
 
 __all__ = ["GatherPort", "GatherResult", "StagingFailed"]
 
-UNIT = "gather"
-RESULT_WORD_BYTES = 8
 _EVENT = FieldReader(GatherEvent)
 
 
@@ -72,6 +73,8 @@ class GatherPort:
         Of the unit's clock.
     stage_slots, stage_slot_bytes : int
         The unit's staging memory; the slots are a power of two.
+    rings : RingMemory, optional
+        Of a unit with descriptor rings.
     """
 
     def __init__(
@@ -83,11 +86,16 @@ class GatherPort:
         period_ps: int,
         stage_slots: int,
         stage_slot_bytes: int,
+        rings: RingMemory | None = None,
     ) -> None:
         self.stage_waits = 0
         """Staging requests that found no free slot."""
         self.launch_waits = 0
         """Launches that found another one running."""
+        self.rings: RingPort | None = None
+        """The unit's descriptor rings."""
+        if rings is not None:
+            self.rings = RingPort(lockstep, engine, unit=unit, period_ps=period_ps, memory=rings)
         self._lockstep = lockstep
         self._kernel = lockstep.kernel
         self._env = lockstep.kernel.env
@@ -182,8 +190,13 @@ class GatherPort:
             raise ProtocolViolation(_describe(report.edge_ps, fields["violation_rule"]))
         if fields["staged_valid"]:
             self._end_staging(report.edge_ps, fields)
-        if fields["done_valid"]:
+        tag = fields["done.tag"] if fields["done_valid"] else 0
+        if self.rings is not None and tag & RING_LAUNCH:
+            self.rings.end_run(tag % MAX_RINGS, fields, report.edge_ps)
+        elif fields["done_valid"]:
             self._end_launch(report.edge_ps, fields)
+        if self.rings is not None and fields["interrupt_valid"]:
+            self.rings.interrupt(fields["interrupt_cause"], report.edge_ps)
 
     def _end_staging(self, edge_ps: int, fields: dict[str, int]) -> None:
         slot = fields["staged_tag"]
@@ -217,7 +230,17 @@ class GatherPort:
             raise RuntimeError(f"At {edge_ps} ps the gather unit ended a launch that nobody made")
         length = fields["done.words"] * RESULT_WORD_BYTES
         words = self._result_memory.read(0, length)
-        cause = self._record(launch, fields, edge_ps, length)
+        cause = record_launch(
+            self._kernel,
+            self._period_ps,
+            fields,
+            edge_ps,
+            launch.cause,
+            request=launch.request,
+            ready_ps=launch.ready_ps,
+        )
+        if self.rings is not None:
+            self.rings.released(cause)
         self._lockstep.post(self._result_free.flip)
         self._running = None
         if self._launch_queue:
@@ -225,29 +248,6 @@ class GatherPort:
             waiting.cause = cause
             self._start_launch(waiting)
         launch.done.succeed(GatherResult(words, fields["done.status"], cause))
-
-    def _record(self, launch: _Launch, fields: dict[str, int], edge_ps: int, length: int) -> Cause:
-        """Lay the launch's spans end to end."""
-        cause = launch.cause
-        stages = (
-            ("gather.start", fields["done.started"] * self._period_ps),
-            ("gather.first-word", fields["done.first"] * self._period_ps),
-            ("gather.stream", fields["done.last"] * self._period_ps),
-            ("gather.complete", edge_ps),
-        )
-        for stage, end_ps in stages:
-            cause = self._kernel.record(
-                UNIT,
-                stage,
-                cause.at_ps,
-                end_ps,
-                cause,
-                request=launch.request,
-                ready_ps=launch.ready_ps if stage == "gather.start" else None,
-                payload_bytes=length if stage == "gather.stream" else 0,
-                kind="result" if stage == "gather.stream" else "",
-            )
-        return cause
 
     def _outstanding(self) -> list[str]:
         staging = [

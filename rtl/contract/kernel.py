@@ -253,9 +253,38 @@ class HostPort(Protocol):
         """SimPy event; its value is the Cause of the vector's next interrupt to arrive."""
 
 
+class CardRings(Protocol):
+    """The card's descriptor rings as the host sees them; see ``rtl.contract.gather_rings``."""
+
+    def write(
+        self, offset: int, value: int, cause: Cause, *, request: int = 0
+    ) -> Generator[Any, Any, Cause]:
+        """Posted write of a register; returns when it has left the host."""
+
+    def doorbell(
+        self, ring: int, tail: int, cause: Cause, *, request: int = 0
+    ) -> Generator[Any, Any, Cause]:
+        """Have the descriptors before ``tail`` sampled: launch software, then a posted write."""
+
+    def next_interrupt(self) -> Any:
+        """SimPy event; its value is (INTERRUPT_CAUSE, Cause) of the next interrupt to arrive."""
+
+    def read_entry(
+        self, address: int, cause: Cause, *, request: int = 0
+    ) -> Generator[Any, Any, tuple[bytes, Cause]]:
+        """Read the completion entry at ``address`` of the window across the link."""
+
+    def results(self, ring: int, first: int, count: int) -> Any:
+        """Handle, for ``FpgaPort.fetch``, of ``count`` result words from the ``first`` one on.
+
+        They are counted since the ring was enabled; only what was not told to be taken is there.
+        """
+
+
 class FpgaPort(Protocol):
     """The FPGA card as the host sees it. Addresses are bytes within its DRAM window."""
 
+    rings: CardRings | None
     window_bytes: int
     p2p_base: int
     """PCIe address of the window: what an NVMe read's PRPs point to, plus an offset."""
