@@ -290,6 +290,23 @@ def test_abort_of_one_ring_at_every_clock():
     assert kinds == {"none", "cut", "left out", "late"}
 
 
+def test_abort_of_a_ring_that_waits_for_the_host():
+    """For room for its results, or for a place for its entry: what is left is left out."""
+    control = register(0, "CONTROL", RingControl.ENABLE | RingControl.ABORT)
+    ring = Ring(0x1_0000, 5, dict.fromkeys(range(32), (OK, 8)), tail=20)
+    writes = [*begin([ring]), *bells([ring]), (START, *SERVE), (500, *control)]
+    bench = RingBench([ring], writes, quantum=3, room=64).run(until=600)
+    told = [(e["consumed"], e["status"], e["first_bad"], e["head"]) for e in bench.entries]
+    assert told == [(6, OK, NO_INDEX, 6), (14, ABORTED, 0, 20)]
+    rings = [Ring(0x1_0000 * (n + 1), 3, tail=3) for n in range(3)]
+    writes = [*begin(rings, completion_log2=1), *bells(rings), (START, *SERVE)]
+    writes += [(300, *register(2, "TAIL", 5)), (400, *register(2, "CONTROL", control[1]))]
+    writes += [(500 + 100 * n, CardRegister.COMPLETION_HEAD, (1 + n) % 2) for n in range(4)]
+    bench = RingBench(rings, writes, completion_log2=1).run(until=900)
+    told = [(e["ring"], e["consumed"], e["status"]) for e in bench.entries]
+    assert told == [(0, 3, OK), (1, 3, OK), (2, 3, OK), (2, 2, ABORTED)]
+
+
 def test_abort_touches_no_run_of_another_ring():
     rings = [Ring(0x1_0000, 4, tail=3), Ring(0x2_0000, 4, tail=3)]
     control = RingControl.ENABLE | RingControl.ABORT

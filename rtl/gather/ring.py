@@ -274,7 +274,7 @@ class DescriptorRing(wiring.Component):
                     m.next = "GONE"
             with m.State("GONE"):
                 m.d.comb += self.busy.eq(1)
-                with m.If(self._aborting | (self.head == self._goal)):
+                with m.If(self.head == self._goal):
                     m.next = "IDLE"
                 with m.Else():
                     m.next = "CUT"
