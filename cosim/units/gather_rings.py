@@ -112,8 +112,9 @@ class RingPort:
         skip = address % width
         if skip + length > width:
             raise ValueError(f"{length} bytes at {address} must lie within a word of {width}")
-        found: bytes = self._dram.read(address // width, width)
-        return found[skip : skip + length]
+        # What lies behind may never have been written.
+        found: bytes = self._dram.read(address // width, skip + length)
+        return found[skip:]
 
     def words(self, ring: int, first: int, count: int) -> bytes:
         """Result words ``first`` to ``first + count - 1`` of a ring, counted since it was enabled.
