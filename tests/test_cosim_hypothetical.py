@@ -87,6 +87,11 @@ def test_the_device_must_draw_where_it_goes_from_hop_to_hop(refusal):
     assert found.endswith("systems[1] must give positions: device where hops is device")
 
 
+def test_no_ring_where_the_card_orders_by_itself(refusal):
+    found = refusal(systems=systems(fpga={**HOPS, "launch": "ring"}))
+    assert found.endswith("systems[1] must not give launch: ring where hops is device")
+
+
 def test_row_pointers_must_fit_the_window(refusal):
     # The example has 2,939 nodes or so: six pages of row pointers.
     found = refusal(platform_overrides={"fpga.window": "32 KiB"})

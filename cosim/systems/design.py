@@ -13,9 +13,9 @@ from cosim.config.platform import FpgaPlatform, SsdPlatform
 from cosim.config.yaml_source import YamlSource
 from cosim.engines.design import Design
 from cosim.engines.device import FlashArray, GatherCard, device_design
-from cosim.systems.rings import RINGS
 from cosim.own.block import Own
 from cosim.own.find import OwnRtl
+from cosim.systems.rings import RINGS
 from rtl.bch.decoder import BchDecoder
 from rtl.gather.unit import GatherSimUnit
 from rtl.nand.unit import FlashChannelUnit

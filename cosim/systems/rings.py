@@ -9,7 +9,7 @@ from cosim.units.gather import GatherPort
 from cosim.units.gather_rings import RingMemory
 from host.costs import HostCpu
 
-__all__ = ["RING_MEMORY", "RINGS", "ring_card"]
+__all__ = ["RINGS", "RING_MEMORY", "ring_card"]
 
 RINGS = 1
 """A card has one, since there is one worker."""
