@@ -3,19 +3,21 @@
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from cosim.bench.flash_channel import TARGETS, bench_flash_channel, cases, figures, report
-from cosim.bench.flash_channel_bound import BusBound
+from cosim.bench.flash_channel_bound import BusBound, ProgramTerm, bus_bound
 from cosim.bench.flash_channel_case import FlashChannelCase
 from cosim.bench.flash_channel_command import bounds, run
 from cosim.bench.flash_channel_job import RandomContent
 from cosim.bench.flash_channel_plot import STYLE, save_plot
 from cosim.bench.flash_channel_text import bound_table, case_table, cause_table
+from cosim.bench.flash_program import bench_programs, program_cases
 from cosim.bench.page import rewrite_page
 from cosim.config.build import nand_part
-from cosim.config.load import load_platform
+from cosim.config.load import PLATFORM_FOLDER, load_platform
 from cosim.errors import UserError
 from rtl.contract.bus_causes import BusCause
 from tests.test_architecture import ROOT
@@ -84,6 +86,75 @@ def test_the_bound_with_polls_at_5_ns_by_hand():
         BusCause.T_RHW: 2 * (20 - 1 - 1 - 6),
     }
     assert bound.page_clocks(18_048) == sum(bound.page(18_048).values())
+
+
+def on_bus(interface, mode):
+    """Platform ``tiny`` on another bus."""
+    text = (PLATFORM_FOLDER / "tiny.yaml").read_text()
+    text = text.replace("interface: {value: nv-ddr2,", f"interface: {{value: {interface},")
+    return text.replace("mode: {value: 4,", f"mode: {{value: {mode},")
+
+
+@pytest.fixture
+def bus_platform(tmp_path, monkeypatch):
+    """Writes ``tiny`` on another bus where a command would find it; returns its name."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(interface, mode):
+        Path("my.yaml").write_text(on_bus(interface, mode))
+        return "my.yaml"
+
+    return write
+
+
+def test_the_bound_of_an_sdr_bus_by_hand(bus_platform):
+    # Mode 4 at 10 ns: tWP 2, tWH 1, tCALS 1 and tCAH 1, so cycles of 3 clocks; tCS 2. tRP 2, tREH 1
+    # and tREA 2, so 3 clocks a byte; tRHW 4 from the last rise of RE#. tCCS 8, tWHR 6, tADL 8.
+    (one,) = cases(bus_platform("sdr", 4), channels=[1], luns=[2], lengths=[100])
+    assert (one.bound.cycle, one.bound.low, one.bound.transfer) == (3, 2, 3)
+    assert one.bound.page(100) == {
+        BusCause.DATA: 300,
+        BusCause.STATUS_DATA: 6,
+        BusCause.READ_COMMAND: 6 * 3 + 2 + 1,
+        BusCause.TRANSFER_COMMAND: 6 * 3 + 2,
+        BusCause.POLL_COMMAND: 3 * 3 + 2,
+        BusCause.SELECT: 0,
+        BusCause.T_CCS: 8,
+        BusCause.T_WHR: 6,
+        BusCause.T_RPRE: 0,
+        BusCause.T_RPST: 0,
+        BusCause.T_RHW: 2 * (4 - 1),
+    }
+    (programmed,) = program_cases("my.yaml", kinds=["plain"])
+    assert programmed.bound == {
+        ProgramTerm.COMMAND: 5 * 3 + 2 + 3 + 1,
+        ProgramTerm.DATA: 3 * 2496,
+        # To the rise of the first byte, of whose cycle 3 clocks are counted.
+        ProgramTerm.T_ADL: 8 - 3,
+        ProgramTerm.T_WPRE: 0,
+        ProgramTerm.T_WPST: 0,
+        ProgramTerm.STATUS: 3 * 3 + 2 + 6 + 6,
+        ProgramTerm.T_RHW: 4 - 1,
+        ProgramTerm.SELECT: 0,
+    }
+
+
+def test_the_bound_of_an_nv_ddr_bus_is_in_its_periods(bus_platform):
+    (one,) = cases(bus_platform("nv-ddr", 5), channels=[1], luns=[1], lengths=[100])
+    part = one.array.part
+    assert one.bound == bus_bound(part, period_ps=10_000, phases=2)
+    assert one.bound.page(100)[BusCause.T_RPRE] == part.t_rpre_ps // 10_000
+
+
+def test_rates_of_other_buses_are_those_of_mode_and_clock(bus_platform):
+    name = bus_platform("sdr", 4)
+    assert {case.transfer_rate for case in cases(name)} == {33_333_333}
+    message = (
+        "rate must be 33333333 transfers a second, as clock and mode 4 of sdr make it on the "
+        "platform my.yaml, not 50000000"
+    )
+    with pytest.raises(UserError, match=re.escape(message)):
+        cases(name, rates=[50_000_000])
 
 
 @pytest.mark.parametrize("changes", [{"t_wc_ps": 70_000}, {"t_cals_ps": 65_000}])
@@ -235,3 +306,26 @@ def test_two_saturated_ways_come_close_to_the_bound(tmp_path):
     slow = bench_flash_channel(chosen, drain_ps=200_000_000, **options)["cases"][0]
     assert slow["clocks_per_page"]["no_landing_slot"] > 1_000
     assert slow["pages_per_s"] == pytest.approx(2e12 / (200e6 + 8_950 * 10_000), rel=0.01)
+
+
+@pytest.mark.hdl
+@pytest.mark.slow
+@pytest.mark.parametrize(("interface", "mode"), [("sdr", 4), ("nv-ddr", 5)])
+def test_two_ways_on_other_buses_keep_the_bound(bus_platform, interface, mode):
+    """With the platform in a file where the command runs."""
+    name = bus_platform(interface, mode)
+    chosen = cases(name, channels=[1], luns=[1], lengths=[1108])
+    options = {"engine": "icarus", "pages": 4, "warm_up_pages": 2}
+    (made,) = bench_flash_channel(chosen, **options)["cases"]
+    clocks, bound = made["clocks_per_page"], made["bound_clocks_per_page"]
+    assert clocks["data"] == bound["data"]
+    assert all(clocks[each] >= bound[each] for each in NAMES)
+    assert 0.9 <= made["of_bound"] <= 1
+
+
+@pytest.mark.hdl
+@pytest.mark.slow
+def test_programs_on_an_sdr_bus_keep_the_bound(bus_platform):
+    options = {"engine": "icarus", "pages": 2, "warm_up_pages": 2}
+    (made,) = bench_programs(program_cases(bus_platform("sdr", 4), kinds=["plain"]), **options)
+    assert 0.8 <= made["of_bound"] <= 1

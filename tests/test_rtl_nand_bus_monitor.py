@@ -11,7 +11,7 @@ from rtl.contract.bus_causes import IDLE, BusCause
 from rtl.nand.bus_monitor import BusMonitor
 from rtl.nand.monitored_unit import MonitoredChannelUnit
 from tests.nand_bench import UnitBench
-from tests.scenarios.nand import TINY, TINY_TWO_LUNS
+from tests.scenarios.nand import TINY, TINY_SDR, TINY_TWO_LUNS
 from tests.scenarios.nand_reads import Read
 
 pytestmark = pytest.mark.slow
@@ -26,8 +26,9 @@ TURN = 10 - 1 - 1  # tRHW from the clock of the last data edge; CE# low 1 clock 
 class MonitorBench(UnitBench):
     """The bench with a monitored unit; ``causes`` after the run."""
 
-    def __init__(self, part, ways, **options):
-        super().__init__(part, ways, unit=partial(MonitoredChannelUnit, turn=TURN), **options)
+    def __init__(self, part, ways, *, turn=TURN, transfer=1, **options):
+        unit = partial(MonitoredChannelUnit, turn=turn, transfer=transfer)
+        super().__init__(part, ways, unit=unit, **options)
         self.history = []
 
     def run(self, reads, **options):
@@ -74,9 +75,48 @@ def test_the_clocks_of_one_page():
     assert bench.causes == expected
 
 
-def test_each_clock_has_one_cause():
+# TINY_SDR: RE# low 2 clocks (tREA 3, of which data holds one after the rise), high 2 (tREH).
+SDR = {"phases": 1, "transfer": 4, "turn": 10 - 2 - 1}
+TWO_SDR_LUNS = replace(TINY_SDR, luns=2)
+
+
+def test_the_clocks_of_one_page_on_an_sdr_bus():
+    bench = MonitorBench(TINY_SDR, 1, **SDR)
+    bench.run([read(0, 0)])
+    assert bench.violations == []
+    expected = {
+        BusCause.DATA: 100 * 4,
+        BusCause.READ_COMMAND: SEVEN_CYCLES + 2,
+        BusCause.TRANSFER_COMMAND: SEVEN_CYCLES,
+        BusCause.SELECT: 2,
+        BusCause.T_CCS: 10,
+        BusCause.T_RHW: 7,
+        BusCause.DECISION: 2 + 4 + 4,
+        BusCause.SENSING: 10 + 200 + 1 - 1,
+    }
+    edges = len(bench.history) - 1
+    expected[BusCause.NO_COMMAND] = edges - sum(expected.values())
+    assert bench.causes == expected
+
+
+def test_polls_on_an_sdr_bus():
+    bench = MonitorBench(TWO_SDR_LUNS, 1, **SDR)
+    (completion,) = bench.run([read(0, 1)])
+    polls = completion["polls"]
+    assert polls > 1
+    assert bench.causes[BusCause.STATUS_DATA] == polls * 2 * 4
+    assert bench.causes[BusCause.POLL_COMMAND] == polls * FOUR_CYCLES
+    assert bench.causes[BusCause.T_WHR] == polls * 6
+    assert bench.causes[BusCause.T_RHW] == (1 + polls) * 7
+    assert bench.causes[BusCause.DATA] == 100 * 4
+    assert BusCause.T_RPRE not in bench.causes
+    assert BusCause.T_RPST not in bench.causes
+
+
+@pytest.mark.parametrize(("part", "options"), [(TINY, {}), (TINY_SDR, SDR)], ids=["ddr", "sdr"])
+def test_each_clock_has_one_cause(part, options):
     reads = [read(way, 0, edge=8 + 3 * way) for way in range(3)]
-    bench = MonitorBench(TINY, 3)
+    bench = MonitorBench(part, 3, **options)
     bench.run(reads)
     edges = range(len(bench.history))
     assert [bench.counts(edge).total() for edge in edges] == list(edges)
@@ -131,3 +171,9 @@ def test_a_full_queue_leaves_nothing_but_decisions_idle():
 def test_a_turn_that_is_no_number_of_clocks_is_refused(turn):
     with pytest.raises(ValueError, match="Turn must be a number of clocks, not"):
         BusMonitor(TINY, ways=1, turn=turn)
+
+
+@pytest.mark.parametrize("transfer", [0, 2.5])
+def test_a_transfer_that_is_no_number_of_clocks_is_refused(transfer):
+    with pytest.raises(ValueError, match="Transfer must be a positive number of clocks, not"):
+        BusMonitor(TINY_SDR, ways=1, phases=1, turn=0, transfer=transfer)

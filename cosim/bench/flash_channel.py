@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from cosim.bench.flash_channel_case import FlashChannelCase, ssd_platform
+from cosim.bench.flash_channel_case import FlashChannelCase, has_free_rate, ssd_platform
 from cosim.bench.measurement import measure_in_simulator
 from cosim.config.build import bus_rate, page_layout
 from cosim.engines.build import build
@@ -53,8 +53,8 @@ def cases(
 ) -> list[FlashChannelCase]:
     """All combinations: channels outermost, then rate (transfers a second), LUNs and length.
 
-    Without them: one channel and all of the platform's, with all its ways; its rate and twice that;
-    its pages up to the last data codeword, and whole.
+    Without them: one channel and all of the platform's, with all its ways; its rate and, on
+    NV-DDR2, twice that; its pages up to the last data codeword, and whole.
 
     Raises
     ------
@@ -63,6 +63,7 @@ def cases(
     """
     ssd = ssd_platform(platform)
     rate, layout = bus_rate(ssd), page_layout(ssd)
+    own_rates = (rate, 2 * rate) if has_free_rate(ssd) else (rate,)
     return [
         FlashChannelCase(
             platform=platform,
@@ -73,7 +74,7 @@ def cases(
             transfer_rate=transfer_rate,
         )
         for channel_count in channels or (1, ssd.flash.channels.value)
-        for transfer_rate in rates or (rate, 2 * rate)
+        for transfer_rate in rates or own_rates
         for lun_count in luns
         for length in lengths or (layout.data_bytes, layout.raw_bytes)
     ]
@@ -128,7 +129,7 @@ def bench_flash_channel(
         tell(case.name)
         program = build(case.design, Simulator(engine))
         job = {
-            "case": asdict(case),
+            "case": case.job,
             "pages": pages,
             "warm_up_pages": warm_up_pages,
             "drain_ps": drain_ps,

@@ -1,11 +1,11 @@
 """One case of the flash-channel benchmark: the device it runs on, and its RTL with monitors."""
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from cosim.bench.flash_channel_bound import BusBound
-from cosim.config.build import bus_phases, nand_part, page_layout, period_ps
+from cosim.bench.flash_channel_bound import BusBound, bus_bound
+from cosim.config.build import bus_phases, bus_rate, nand_part, page_layout, period_ps
 from cosim.config.flash_build import channel_options
 from cosim.config.load import load_platform
 from cosim.config.platform import MAX_CHANNELS, MAX_LUNS, MAX_WAYS, Constant, SsdPlatform
@@ -16,7 +16,7 @@ from rtl.contract.bus_times import Interface
 from rtl.contract.onfi_modes import MODES
 from rtl.nand.monitored_unit import MONITOR_MODULE, emit_monitored_channel
 
-__all__ = ["FlashChannelCase", "ssd_platform"]
+__all__ = ["FlashChannelCase", "has_free_rate", "ssd_platform"]
 
 MOST_RATE = 2 * 10**12 // min(mode.t_rc_ps for mode in MODES[Interface.NV_DDR2])
 """Transfers a second of the fastest mode: two in a period of RE#."""
@@ -35,8 +35,8 @@ class FlashChannelCase:
     length_bytes : int
         Of a page, from its first column on.
     transfer_rate : int
-        Bytes a second of a channel's bus; its clock follows, with as many transfers a clock as the
-        platform has.
+        Bytes a second of a channel's bus. On NV-DDR2 its clock follows, with as many transfers a
+        clock as the platform has; on other buses it must be the platform's own.
     operations : str, optional
         As ``flash.operations`` of a platform, in its place.
 
@@ -64,6 +64,7 @@ class FlashChannelCase:
                 f"rate must be from 1 to {MOST_RATE} transfers a second, as the modes of NV-DDR2 "
                 f"make them, not {self.transfer_rate}"
             )
+        self._check_rate()
         raw_bytes = page_layout(self.ssd).raw_bytes
         if self.length_bytes % 2 or not 2 <= self.length_bytes <= raw_bytes:
             raise UserError(
@@ -73,6 +74,15 @@ class FlashChannelCase:
             _ = self.array
         except ValueError as error:
             raise UserError(f"rate of {self.transfer_rate // 10**6} MT/s: {error}") from None
+
+    def _check_rate(self) -> None:
+        ssd = ssd_platform(self.platform)
+        if not has_free_rate(ssd) and self.transfer_rate != bus_rate(ssd):
+            raise UserError(
+                f"rate must be {bus_rate(ssd)} transfers a second, as clock and mode "
+                f"{ssd.flash.mode.value} of {ssd.flash.interface.value} make it on the platform "
+                f"{self.platform}, not {self.transfer_rate}"
+            )
 
     @property
     def name(self) -> str:
@@ -86,14 +96,13 @@ class FlashChannelCase:
     def ssd(self) -> SsdPlatform:
         """The platform with the case's values in it."""
         ssd: SsdPlatform = load_platform(self.platform, operations=self.operations)
-        clock = self.transfer_rate // bus_phases(ssd)
-        flash = {"channels": self.channels, "ways": self.ways, "clock": clock}
-        # A part that has a transfer in each phase of this clock, and no more.
-        nand = {
-            "luns": self.luns,
-            "chip_enables": max(self.ways, ssd.nand.chip_enables.value),
-            "t_rc": 2 * 10**12 // self.transfer_rate,
-        }
+        flash = {"channels": self.channels, "ways": self.ways}
+        chip_enables = max(self.ways, ssd.nand.chip_enables.value)
+        nand = {"luns": self.luns, "chip_enables": chip_enables}
+        if has_free_rate(ssd):
+            # A part that has a transfer in each phase of this clock, and no more.
+            flash["clock"] = self.transfer_rate // bus_phases(ssd)
+            nand["t_rc"] = 2 * 10**12 // self.transfer_rate
         return ssd.model_copy(
             update={"nand": _with(ssd.nand, **nand), "flash": _with(ssd.flash, **flash)}
         )
@@ -116,12 +125,19 @@ class FlashChannelCase:
     def bound(self) -> BusBound:
         """The shortest bus time of its pages."""
         array = self.array
-        return BusBound(part=array.part, period_ps=array.period_ps, phases=array.phases)
+        return bus_bound(array.part, period_ps=array.period_ps, phases=array.phases)
+
+    @property
+    def job(self) -> dict[str, Any]:
+        """Its parameters for a process that runs in another folder."""
+        name = self.platform
+        file = str(Path(name).resolve()) if name.endswith(".yaml") else name
+        return asdict(self) | {"platform": file}
 
     @property
     def design(self) -> Design:
         """Its channels, each with a monitor on its bus."""
-        array, turn = self.array, self.bound.turn
+        array, bound = self.array, self.bound
 
         def emit(folder: Path) -> None:
             emit_monitored_channel(
@@ -131,16 +147,22 @@ class FlashChannelCase:
                 ways=array.ways,
                 phases=array.phases,
                 slots=array.slots,
-                turn=turn,
+                turn=bound.turn,
+                transfer=bound.transfer,
             )
 
         plain = device_design(array)
         return replace(
             plain,
             emit=emit,
-            parameters=f"{plain.parameters} monitored, turn {turn}",
+            parameters=f"{plain.parameters} monitored, turn {bound.turn}",
             public=(*plain.public, (MONITOR_MODULE, "counts")),
         )
+
+
+def has_free_rate(ssd: SsdPlatform) -> bool:
+    """Whether its bus is that of NV-DDR2, which has a rate for every clock."""
+    return Interface(ssd.flash.interface.value) is Interface.NV_DDR2
 
 
 def ssd_platform(name: str) -> SsdPlatform:

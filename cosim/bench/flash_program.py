@@ -125,7 +125,7 @@ def bench_programs(
         tell(case.name)
         program = build(device_design(case.base.array), Simulator(engine))
         job = {
-            "case": asdict(case.base),
+            "case": case.base.job,
             "kind": case.kind.value,
             "pages": pages,
             "warm_up_pages": warm_up_pages,

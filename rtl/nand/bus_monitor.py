@@ -63,7 +63,9 @@ class BusMonitor(wiring.Component):
     ways, phases, slots : int
         As in :class:`FlashChannelController`.
     turn : int
-        Clocks of tRHW in which CE# may be high.
+        Clocks of tRHW after those of the last data, in which CE# may be high.
+    transfer : int
+        On an SDR bus, the clocks from a fall of RE#, that fetches a byte, to the next one.
 
     Members
     -------
@@ -81,12 +83,15 @@ class BusMonitor(wiring.Component):
         A clock counts from the edge on that ends it.
     """
 
-    def __init__(self, part, *, ways, phases=2, slots=2, turn):
+    def __init__(self, part, *, ways, phases=2, slots=2, turn, transfer=1):
         if not isinstance(turn, int) or turn < 0:
             raise ValueError(f"Turn must be a number of clocks, not {turn!r}")
+        if not isinstance(transfer, int) or transfer < 1:
+            raise ValueError(f"Transfer must be a positive number of clocks, not {transfer!r}")
         self._part = part
         self._ways = ways
         self._turn = turn
+        self._transfer = transfer
         luns = ways * part.luns
         super().__init__(
             {
@@ -182,13 +187,12 @@ class BusMonitor(wiring.Component):
     def _classify(self, m, selected, operation, gap, idle, cause):
         re_before, we_has_been_low = Signal(init=1), Signal()
         bursting, has_had_data = Signal(), Signal()
-        edges, has_data = Signal.like(self.re_n), Signal()
+        has_data = Signal()
         since = Signal(range(self._turn + 2), init=self._turn + 1)
         turning = Signal()
         is_reading = ~self.re_n.all()
         m.d.comb += [
-            edges.eq(self.re_n ^ Cat(re_before, self.re_n[:-1])),
-            has_data.eq(selected & bursting & edges.any()),
+            has_data.eq(self._has_data(m, selected & bursting, re_before)),
             turning.eq(since <= self._turn),
         ]
         m.d.sync += [
@@ -224,3 +228,15 @@ class BusMonitor(wiring.Component):
             m.d.comb += cause.eq(BusCause.SELECT)
         with m.Else():
             m.d.comb += cause.eq(idle)
+
+    def _has_data(self, m, bursting, re_before):
+        """Whether this clock belongs to bytes: it has edges of a burst, or is in an SDR cycle."""
+        if self._part.sdr is None:
+            return bursting & (self.re_n ^ Cat(re_before, self.re_n[:-1])).any()
+        left = Signal(range(self._transfer))
+        falls = re_before & ~self.re_n[0]
+        with m.If(falls):
+            m.d.sync += left.eq(self._transfer - 1)
+        with m.Elif(left != 0):
+            m.d.sync += left.eq(left - 1)
+        return falls | (left != 0)

@@ -22,15 +22,19 @@ class MonitoredChannelUnit(FlashChannelUnit):
 
     Parameters
     ----------
-    turn : int
+    turn, transfer : int
         As in :class:`BusMonitor`; all others as in :class:`FlashChannelUnit`.
     """
 
-    def __init__(self, part, *, ways, phases=2, slots=2, turn, emitted=False, **options):
+    def __init__(
+        self, part, *, ways, phases=2, slots=2, turn, transfer=1, emitted=False, **options
+    ):
         super().__init__(part, ways=ways, phases=phases, slots=slots, emitted=emitted, **options)
         self._is_emitted = emitted
         self._places = [(way, lun) for way in range(ways) for lun in range(part.luns)]
-        self.monitor = BusMonitor(part, ways=ways, phases=phases, slots=slots, turn=turn)
+        self.monitor = BusMonitor(
+            part, ways=ways, phases=phases, slots=slots, turn=turn, transfer=transfer
+        )
 
     def elaborate(self, platform):
         m = super().elaborate(platform)
