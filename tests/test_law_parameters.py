@@ -43,6 +43,7 @@ CHANGES = {
     "ssd.flash.interface": (FIRMWARE, "sdr"),
     "ssd.flash.mode": (CALM_FIRMWARE, 2),
     "ssd.flash.clock": (CALM_FIRMWARE, "200 MHz"),
+    "ssd.flash.policy": (DRAWS, "oldest-ready-first", {"ssd.flash.operations": "all"}),
     "ssd.flash.landing_slots": (FIRMWARE, 1),
     "ssd.flash.decoder": (CALM_FIRMWARE, "absent"),
     # On one channel its places are as good as each other.
@@ -163,9 +164,6 @@ TESTED_ALONE = {
     "ssd.flash.operations": (
         "bounds what a channel is asked for, beyond the reads of these systems; "
         "tests.test_rtl_nand_controller, tests.test_rtl_nand_controller_operations"
-    ),
-    "ssd.flash.policy": (
-        "who goes first of those that ask at once; tests.test_rtl_nand_controller_policy"
     ),
     "ssd.flash.suspends": (
         "for programs and erases, beyond the reads of these systems; "
