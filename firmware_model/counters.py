@@ -47,5 +47,7 @@ class Counters:
     """Of these, reads that brought a good page."""
     read_levels_set: int = 0
     """Commands that set the read level of a die, those back to 0 included."""
+    way_resets: int = 0
+    """Resets of a way, a LUN of which did not become ready in time."""
     lun_full: int = 0
     """Times that a read had to wait because its LUN had all the commands it takes."""

@@ -70,6 +70,8 @@ class WayQueues:
         self.held = False
         self.failed: list[Read] = []
         """Reads that wait for another read level."""
+        self.hung: Read | None = None
+        """A read whose LUN did not become ready: the way is to be reset."""
 
     @property
     def is_idle(self) -> bool:

@@ -10,6 +10,7 @@ from firmware_model.flash_queues import ChannelQueues, Read, WayQueues
 from firmware_model.flash_steps import FlashSteps
 from firmware_model.parameters import Task
 from firmware_model.read_retry import ReadRetry
+from firmware_model.way_reset import WayReset
 from rtl.contract.channel import ChannelOperation, ChannelStatus
 from rtl.contract.kernel import Cause, FlashPort, FlashResult, Kernel, latest
 from rtl.contract.page import PageLayout
@@ -29,6 +30,9 @@ class FlashScheduler:
     With ``read_retries`` a page that could not be corrected holds its way: no command is given to
     its LUNs, those under way are waited for, then a :class:`ReadRetry` reads all of their bad pages
     again at other levels, and the way goes on at level 0.
+
+    A read whose LUN has not become ready in time (the channel's watchdog) brings nothing. It holds
+    its way, too, which is then reset by a :class:`WayReset`.
     """
 
     def __init__(
@@ -48,6 +52,7 @@ class FlashScheduler:
         self._counters = counters
         self._steps = FlashSteps(flash, layout, cores, dram, counters)
         self._retry = ReadRetry(flash, cores, self._steps, read_retries, counters)
+        self._reset = WayReset(flash, cores, counters)
         self._channels = tuple(
             ChannelQueues(self._env, flash.ways, flash.luns) for _ in range(flash.channels)
         )
@@ -59,8 +64,8 @@ class FlashScheduler:
     ) -> Generator[Any, Any, tuple[bytes | None, Cause]]:
         """Read ``pairs`` codeword pairs from pair ``pair`` on.
 
-        Returns the raw codewords, or None where they could not be corrected. Whatever the flash
-        port raises (a page never written) is an error of the run.
+        Returns the raw codewords, or None where they could not be corrected, or did not come.
+        Whatever the flash port raises (a page never written) is an error of the run.
         """
         channel = self._channels[place.channel]
         cause = yield from self._cores.run_by_state(
@@ -131,7 +136,13 @@ class FlashScheduler:
         channel.end(order.place, cause)
         way = lun.way
         if order.is_plain or order.operation != ChannelOperation.READ:
+            if page.status == ChannelStatus.TIMEOUT:
+                raise RuntimeError(f"A LUN must become ready before the watchdog ends {order}")
             order.done.succeed((page, cause))
+        elif page.status == ChannelStatus.TIMEOUT:
+            way.hung = order
+            channel.hold(way)
+            order.done.succeed((None, cause))
         elif page.status == ChannelStatus.UNCORRECTABLE and self._retry.levels:
             way.failed.append(order)
             channel.hold(way)
@@ -144,7 +155,14 @@ class FlashScheduler:
     def _recover(
         self, channel: ChannelQueues, way: WayQueues, cause: Cause
     ) -> Generator[Any, Any, None]:
-        """Read a way's bad pages again; ``cause`` is the last completion of what was under way."""
+        """Reset a way that hangs, and read its bad pages again.
+
+        ``cause`` is the last completion of what was under way.
+        """
+        hung, way.hung = way.hung, None
+        if hung is not None:
+            cause = yield from self._reset.run(hung, cause)
         orders, way.failed = way.failed, []
-        cause = yield from self._retry.recover(orders, cause)
+        if orders:
+            cause = yield from self._retry.recover(orders, cause)
         channel.release(way, cause)

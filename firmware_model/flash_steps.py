@@ -70,10 +70,10 @@ class FlashSteps:
         ``work`` tells at the step's beginning what the cost of ``flash_complete`` depends on.
         """
         page: PageRead = yield event
-        if page.status in (ChannelStatus.BAD_COMMAND, ChannelStatus.TIMEOUT):
+        if page.status == ChannelStatus.BAD_COMMAND:
             raise RuntimeError(f"A flash command must suit the part, not {order}")
         cause = page.cause
-        if order.operation == ChannelOperation.READ:
+        if order.operation == ChannelOperation.READ and page.status != ChannelStatus.TIMEOUT:
             cause = yield from self._dram.move(
                 "dram.flash-in",
                 self._payload_bytes(order),

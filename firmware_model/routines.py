@@ -12,6 +12,7 @@ from firmware_model.fits import Rows
 from firmware_model.flash_cases import flash_rows, translate_rows
 from firmware_model.header_cases import header_rows
 from firmware_model.nvme_cases import block_rows, dma_rows, finish_rows, queue_rows
+from firmware_model.reset_cases import reset_rows
 from firmware_model.retry_cases import retry_rows
 from firmware_model.routine_cases import (
     body_case,
@@ -128,6 +129,7 @@ GROUPS = (
     ),
     Group(source="flash", rows=flash_rows),
     Group(source="read_retry", rows=retry_rows),
+    Group(source="way_reset", rows=reset_rows),
     Group(source="gather", rows=lambda program: {"gather": _GATHER(program)}),
     Group(source="finish", rows=finish_rows),
     Group(source="block_io", rows=block_rows),

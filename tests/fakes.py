@@ -55,8 +55,9 @@ class FakeFlash:
 
     Waits within a channel are spans of the command that waits, as with the real controller.
     ``orders`` lists (channel, way, lun, row, column, length) of every read; a read of a place
-    (channel, way, lun, row) in ``uncorrectable`` ends with that status. ``freed`` are the causes of
-    the slots given back.
+    (channel, way, lun, row) in ``uncorrectable`` ends with that status. A read of one in
+    ``hanging`` ends without data, as do all others of its LUN until a reset of the way. ``freed``
+    are the causes of the slots given back.
     """
 
     def __init__(self, kernel, medium: FlashMedium, *, read_ps=50_000_000, byte_ps=5_000, slots=2):
@@ -67,6 +68,10 @@ class FakeFlash:
         self.freed = []
         self.uncorrectable = {}
         """Pages by the first read level at which they are good."""
+        self.hanging = set()
+        self.lost = set()
+        """LUNs that do nothing but a reset."""
+        self.resets = []
         self.levels = Counter()
         self.levels_set = []
         self.order_levels = []
@@ -85,16 +90,20 @@ class FakeFlash:
             store.items.extend(range(slots))
 
     def submit(self, channel, operation, way, lun, cause, *, row, column=0, data=b"", request=0):
-        """Set a feature, in no time but that of sensing, while the way is idle; program, erase."""
+        """Set a feature or reset, in the time of sensing, while the way is idle; program, erase."""
         if operation in (ChannelOperation.PROGRAM, ChannelOperation.ERASE):
             assert cause.at_ps == self._kernel.env.now
             assert column == 0
             place = channel, way, lun
             self._take(place)
             return self._kernel.env.process(self._change(place, row, data, cause, request))
+        assert not any(self.outstanding[channel, way, other] for other in range(self.luns))
+        if operation == ChannelOperation.RESET:
+            self.resets.append((channel, way))
+            self.lost -= {(channel, way, other) for other in range(self.luns)}
+            return self._kernel.env.process(self._set(channel, cause, request))
         assert operation == ChannelOperation.SET_FEATURES
         assert (row, data[1:]) == (READ_LEVEL_FEATURE, bytes(3))
-        assert not any(self.outstanding[channel, way, other] for other in range(self.luns))
         self.levels[channel, way] = data[0]
         self.levels_set.append((channel, way, data[0]))
         return self._kernel.env.process(self._set(channel, cause, request))
@@ -169,6 +178,10 @@ class FakeFlash:
             _, cause = yield from self._span(
                 "flash.sense", channel, cause, request, env.timeout(self._read_ps)
             )
+            if place in self.lost or (*place, row) in self.hanging:
+                self.lost.add(place)
+                self.outstanding[place] -= 1
+                return PageRead(b"", int(ChannelStatus.TIMEOUT), 0, -1, cause)
             slot, cause = yield from self._span(
                 "flash.bus-wait", channel, cause, request, self._landing[channel].get()
             )

@@ -175,7 +175,7 @@ def test_slower_clock_changes_every_step():
 OF_READS = {"block_decode", "block_io", "prp_parse"}
 OTHERS = [("buffer_claim", "two pages and one frame"), ("buffer_wake", "two targets in one page")]
 OF_MANY = {"buffer_wake", "buffer_grant", "body_draw", "body_draw_distinct"}
-OF_RETRIES = {"retry_level", "retry_complete"}
+OF_RETRIES = {"retry_level", "retry_complete", "reset_way", "reset_complete"}
 OF_THE_ADMIN = {"admin_command"}
 OF_ONE_SAMPLE = sorted(set(COSTS.routines) - OF_READS - OF_MANY - OF_RETRIES - OF_THE_ADMIN)
 

@@ -33,6 +33,8 @@ ELSEWHERE = {
     "firmware.read_retries": "test_laws_retry:test_a_page_is_read_right_at_the_second_level",
     "firmware.recovered_reads": "test_laws_retry:test_a_page_is_read_right_at_the_second_level",
     "firmware.read_levels_set": "test_laws_retry:test_a_page_is_read_right_at_the_second_level",
+    "firmware.way_resets": "test_laws_hang:"
+    "test_a_read_that_hangs_is_a_media_error_and_the_device_serves_on",
     # It takes more than 126 segments of at least 4 KiB: half a megabyte of ids.
     "firmware.list_pages": "test_firmware_sampling:"
     "test_body_and_result_of_hundreds_of_segments_are_chained",

@@ -9,7 +9,9 @@ from cosim.medium import IdArray
 from cosim.results import save_system
 from cosim.systems.inputs import load_inputs
 from cosim.systems.machine import Machine
+from cosim.units.lun_array import TIMES
 from host.errors import NvmeError
+from rtl.contract.channel import ArrayOperation
 from rtl.contract.codec import pack
 from rtl.contract.gather import DESCRIPTOR_MAGIC, GatherDescriptor, GatherMode
 from rtl.contract.kernel import latest
@@ -104,21 +106,39 @@ async def run_two_workers(dut, job):
 
 async def run_media_error(dut, job):
     """A mini-batch that ends with an error, and again once the cells are healed; leaves both."""
-    folder = Path(job["folder"])
     machine = await start(dut, job)
-    batch = machine.inputs.trace.batches[0]
 
     def flip():
         for page, bit in job["flips"]:
             machine.medium.flip_bit(*machine.medium.striping.physical(page), bit)
 
+    await fail_once(machine, Path(job["folder"]), flip)
+
+
+async def run_hanging(dut, job):
+    """The same, of dies that are busy with a read for as long as with an erase."""
+    machine = await start(dut, job)
+
+    def turn():
+        TIMES[ArrayOperation.READ], TIMES[ArrayOperation.ERASE] = (
+            TIMES[ArrayOperation.ERASE],
+            TIMES[ArrayOperation.READ],
+        )
+
+    await fail_once(machine, Path(job["folder"]), turn)
+
+
+async def fail_once(machine, folder, turn):
+    """Sample a mini-batch between two calls of ``turn``, and again after them."""
+    batch = machine.inputs.trace.batches[0]
+
     def work():
-        flip()
+        turn()
         try:
             yield from machine.host.sample(batch, machine.kernel.origin("host-cpu", "host.start"))
         except NvmeError as error:
             (folder / "error.json").write_text(json.dumps([error.name, machine.counters()]))
-        flip()
+        turn()
         again = machine.kernel.origin("host-cpu", "host.start")
         subgraph, _ = yield from machine.host.sample(batch, again)
         return subgraph
