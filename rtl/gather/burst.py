@@ -101,7 +101,8 @@ class BurstReader(wiring.Component):
             taken.eq(kept.head.valid & kept.head.ready),
             self.stretches.ready.eq(idle & ~dropping),
         ]
-        m.d.sync += free.eq((free + taken) - Mux(issued, beats, 0))
+        came_back = Signal()
+        m.d.sync += [came_back.eq(taken), free.eq((free + came_back) - Mux(issued, beats, 0))]
         with m.If(self.cancel):
             m.d.sync += [
                 dropping.eq(1),

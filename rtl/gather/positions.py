@@ -165,21 +165,23 @@ class PositionCutter(wiring.Component):
         connect(m, run_up.head, flipped(self.words))
         cut, beat, each = self.cuts.payload, self.beats.payload, self._data_bits // 32
         bits = (each - 1).bit_length()
-        number, lane_after = Signal(16), Signal(bits)
-        fire, first, last, lane = Signal(), Signal(init=1), Signal(), Signal(bits)
+        active, left, lane, last = Signal(), Signal(16), Signal(bits), Signal()
+        fire, load = Signal(), Signal()
         m.d.comb += [
-            lane.eq(Mux(first, cut.lane, lane_after)),
-            last.eq(number == cut.more),
-            run_up.asked.eq(self.cuts.valid & self.beats.valid),
+            run_up.asked.eq(active & self.beats.valid),
             fire.eq(run_up.asked & run_up.ready),
-            self.cuts.ready.eq(fire & last),
+            load.eq(~active | (fire & last)),
+            self.cuts.ready.eq(load),
             self.beats.ready.eq(fire & (last | (lane == each - 1))),
         ]
         with m.If(fire):
+            m.d.sync += [lane.eq(lane + 1), left.eq(left - 1), last.eq(left == 1)]
+        with m.If(load):
             m.d.sync += [
-                first.eq(last),
-                number.eq(Mux(last, 0, number + 1)),
-                lane_after.eq(lane + 1),
+                active.eq(self.cuts.valid),
+                lane.eq(cut.lane),
+                left.eq(cut.more),
+                last.eq(cut.more == 0),
             ]
         # A quarter of the beat first, then the word.
         low = max(bits - 2, 0)
