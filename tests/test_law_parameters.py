@@ -175,14 +175,18 @@ TESTED_ALONE = {
     "ssd.flash.watchdog": "for dies that hang; tests.test_rtl_nand_controller_order",
 }
 
+BACKGROUND = {"reads_in_flight": 1, "size": "512 B", "seed": 1}
+
 SYSTEM_KEYS = {
     "firmware-csd": {
         "positions": (FIRMWARE, "device"),
         "page_buffer": (FIRMWARE, "8 KiB"),
         "whole_page": (FIRMWARE, False),
         "coalescing": (FIRMWARE, 2),
+        "background": (FIRMWARE, BACKGROUND),
     },
     "fpga-csd": {
+        "background": (FPGA, BACKGROUND),
         "positions": (FPGA, "device"),
         "page_buffer": (FPGA, "1 KiB"),
         "whole_page": (FPGA, False),
