@@ -13,7 +13,7 @@ __all__ = ["written"]
 TINY = ROOT / "cosim" / "platforms" / "tiny.yaml"
 FTL = {
     "allocation": "channel way lun plane",
-    "spare": "66 %",
+    "spare": "70 %",
     "map_cache": "1 KiB",
     "gc_free_blocks": 2,
     "gc_scope": "global",
@@ -24,13 +24,13 @@ SMALL_ARRAY = {
     "ssd.nand.spare": "384 B",
     "ssd.nand.luns": 1,
     "ssd.nand.pages_per_block": 2,
-    "ssd.nand.blocks_per_lun": 12,
+    "ssd.nand.blocks_per_lun": 10,
     "ssd.firmware.page_buffer": "4 KiB",
 }
 
 
 def written(constants=None, **ftl):
-    """The calm platform with a translation layer, on an array of 24 pages."""
+    """The calm platform with a translation layer, on an array of 20 pages."""
     platform = yaml.safe_load(TINY.read_text())
     platform["firmware"]["ftl"] = {
         key: {"value": value, "source": "small on purpose", "mark": "assumed"}
