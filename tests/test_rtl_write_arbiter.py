@@ -32,8 +32,12 @@ class Joined(wiring.Component):
         return m
 
 
-def write(ports, bursts, *, stalls=0, seed=0):
-    """Write ``bursts`` (lengths by port); what came to the bus: (port, number, data) by burst."""
+def write(ports, bursts, *, stalls=0, seed=0, late=0):
+    """Write ``bursts`` (lengths by port); the ports in the order in which they came to the bus.
+
+    Port n begins ``late`` clocks after the one before it, and the bus takes its first address
+    after all of them.
+    """
     dut, rng = Joined(ports), random.Random(seed)
     bus, found, answers = dut.checker.subordinate, [], [[] for _ in range(ports)]
     total = sum(map(len, bursts))
@@ -44,6 +48,8 @@ def write(ports, bursts, *, stalls=0, seed=0):
     def addresses(port):
         async def bench(ctx):
             pause = Stalls(stalls, seed=port)
+            for _ in range(port * late):
+                await ctx.tick()
             for number, length in enumerate(bursts[port]):
                 for _ in range(pause()):
                     await ctx.tick()
@@ -76,6 +82,8 @@ def write(ports, bursts, *, stalls=0, seed=0):
 
     async def memory(ctx):
         given = [0] * ports
+        for _ in range(ports * late):
+            await ctx.tick()
         for _ in range(total):
             for _ in range(rng.randint(0, stalls)):
                 await ctx.tick()
@@ -119,6 +127,10 @@ def test_ports_take_turns():
     order = write(2, [[2] * 12, [2] * 12])
     assert sorted(order[:2]) == [0, 1]
     assert order == order[:2] * 12
+
+
+def test_an_address_on_offer_stays():
+    assert write(3, [[2], [1, 1], [3]], late=5)[0] == 0
 
 
 def test_too_many_ports_are_refused():
