@@ -13,7 +13,7 @@ from cosim.conform.channel import conform_channel
 from cosim.conform.gather import conform_gather
 from cosim.conform.gather_cases import CASES
 from cosim.errors import UserError
-from rtl.gather import core
+from rtl.gather import control
 from tests.mutation import mutated, put_in_place
 from tests.scenarios.own_blocks import MUTANTS
 from tests.system_runs import as_text, configuration
@@ -61,13 +61,13 @@ class TestOurs:
         ("module", "diff", "case", "message"),
         [
             (
-                core,
+                control,
                 BUSY_TO_THE_LAST_WORD,
                 "empty",
                 "busy must be high",
             ),
             (
-                core,
+                control,
                 "-with m.If(done.words == 0):\n+with m.If(done.words == 1):",
                 "unaligned",
                 "done.first of launch 0",
