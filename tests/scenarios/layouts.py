@@ -22,6 +22,7 @@ from rtl.contract.gather import (
     StageRequest,
 )
 from rtl.contract.gather_rings import RingCompletion, RingWrite
+from rtl.contract.hops import HopAnswer, HopOrder
 from rtl.contract.ns_config import BodyEntry, Header, Segment
 from rtl.contract.nvme import CommandFlags, CompletionEntry, CompletionStatus, SubmissionEntry
 from rtl.contract.nvme_admin import (
@@ -133,6 +134,34 @@ GOLDEN = [
         31 32 41 42              dword 2: SQ head 15:00, SQ identifier 31:16
         51 52 87 AF              dword 3: command identifier 15:00, phase and status 31:16
         """,
+    ),
+    (
+        HopOrder,
+        {
+            "magic": 0x3153_504F,  # "OPS1"
+            "sampling": 0x02,
+            "reserved0": 0x11,
+            "hops": 0x0403,
+            "seed": 0x2827_2625_2423_2221,
+            "batch": 0x3433_3231,
+            "targets": 0x4443_4241,
+        },
+        """
+        4F 50 53 31 02 11 03 04  magic, sampling, reserved, hops
+        21 22 23 24 25 26 27 28  seed
+        31 32 33 34 41 42 43 44  batch, targets
+        """,
+    ),
+    (
+        HopAnswer,
+        {
+            "status": 0x01,
+            "reserved0": 0x02,
+            "hop": 0x0403,
+            "reserved1": 0x0807_0605,
+            "detail": 0x1817_1615_1413_1211,
+        },
+        "01 02 03 04 05 06 07 08  11 12 13 14 15 16 17 18",
     ),
     # NVMe 1.4, 5.3 and 5.4: QID 15:00, QSIZE 31:16.
     (QueueAndSize, {"number": 0x0201, "size": 0x0403}, "01 02 03 04"),
