@@ -1,6 +1,6 @@
 """Claims about a flash-channel controller; each adds its assertions to a :class:`ChannelCheck`."""
 
-from amaranth.hdl import Assert, Cover, Module, Signal
+from amaranth.hdl import Assert, Cat, Cover, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -28,8 +28,10 @@ class BusEvents(wiring.Component):
 
     Members
     -------
-    ce_n, cle, ale, we_n, re_n, dq_o : In
+    ce_n, cle, ale, we_n, re_n, dq_o, dq_oe, dqs_o, dqs_oe : In
         As in :class:`PhySignature`, of a channel of any ways; ``ce_n`` is high if all are.
+    ce_fell, ce_rose : Out(1)
+        The first clock of each level of CE#.
     we_fell, we_rose, we_is_low : Out(1)
         The first clock of each level of WE#; WE# is low.
     opcode : Out(8)
@@ -38,8 +40,16 @@ class BusEvents(wiring.Component):
         The edge that ends this clock latches a command, or an address byte.
     re_fell : Out(1)
         The first clock of a burst.
+    changed : Out(1)
+        The first clock of another byte, or latch enable, than in the clock before.
     data : Out(1)
         RE# has data edges in this clock.
+    re_is_idle : Out(1)
+        RE# is high, or no CE# is low.
+    dqs_rose, dqs_fell : Out(1)
+        The first clock in which DQS is driven, and in which it is not.
+    written : Out(1)
+        DQS has data edges in this clock.
     """
 
     def __init__(self, phases):
@@ -47,20 +57,27 @@ class BusEvents(wiring.Component):
             raise ValueError(f"Phases must be 2, a data edge of RE# each way, not {phases!r}")
         ins = dict.fromkeys(("ce_n", "cle", "ale", "we_n"), In(1))
         outs = ("we_fell", "we_rose", "we_is_low", "command", "address", "re_fell", "data")
+        outs += ("ce_fell", "ce_rose", "changed", "re_is_idle", "dqs_rose", "dqs_fell", "written")
         super().__init__(
             ins
-            | {"re_n": In(phases), "dq_o": In(8), "opcode": Out(8)}
+            | {"re_n": In(phases), "dq_o": In(8), "opcode": Out(8), "dqs_o": In(phases)}
+            | dict.fromkeys(("dq_oe", "dqs_oe"), In(1))
             | dict.fromkeys(outs, Out(1))
         )
 
     def elaborate(self, platform):
         m = Module()
         we_was_low, re_was_idle, held = Signal(), Signal(init=1), Signal(8)
-        is_burst = Signal()
+        is_burst, ce_was_high, dqs_was_on = Signal(), Signal(init=1), Signal()
+        byte = Cat(self.cle, self.ale, self.dq_o, self.dq_oe)
+        before = Signal(len(byte))
         m.d.sync += [
             we_was_low.eq(self.we_is_low),
             re_was_idle.eq(~is_burst),
             held.eq(self.opcode),
+            ce_was_high.eq(self.ce_n),
+            before.eq(byte),
+            dqs_was_on.eq(self.dqs_oe),
         ]
         m.d.comb += [
             self.we_is_low.eq(~self.we_n & ~self.ce_n),
@@ -72,6 +89,13 @@ class BusEvents(wiring.Component):
             is_burst.eq(~self.ce_n & ~self.re_n.all()),
             self.re_fell.eq(is_burst & re_was_idle),
             self.data.eq(is_burst & (self.re_n == 0b01)),
+            self.re_is_idle.eq(~is_burst),
+            self.ce_fell.eq(~self.ce_n & ce_was_high),
+            self.ce_rose.eq(self.ce_n & ~ce_was_high),
+            self.changed.eq(byte != before),
+            self.dqs_rose.eq(self.dqs_oe & ~dqs_was_on),
+            self.dqs_fell.eq(~self.dqs_oe & dqs_was_on),
+            self.written.eq(self.dqs_oe & (self.dqs_o == 0b01)),
         ]
         with m.If(self.command):
             m.d.comb += self.opcode.eq(self.dq_o)
@@ -83,7 +107,8 @@ def _events(m, check):
     m.submodules.events = events = BusEvents(len(phy.re_n))
     m.d.comb += events.ce_n.eq(phy.ce_n.all())
     m.d.comb += [
-        getattr(events, name).eq(getattr(phy, name)) for name in ("cle", "ale", "we_n", "re_n")
+        getattr(events, name).eq(getattr(phy, name))
+        for name in ("cle", "ale", "we_n", "re_n", "dq_oe", "dqs_o", "dqs_oe")
     ]
     m.d.comb += events.dq_o.eq(phy.dq_o[:8])
     return events
@@ -97,6 +122,10 @@ DISTANCES = {
     "t_wp_ps": (lambda bus: bus.we_fell, lambda bus: bus.we_rose),
     "t_wh_ps": (lambda bus: bus.we_rose, lambda bus: bus.we_fell),
     "t_wc_ps": (lambda bus: bus.we_rose, lambda bus: bus.we_rose),
+    "t_cs_ps": (lambda bus: bus.ce_fell, lambda bus: bus.we_rose | bus.re_fell),
+    "t_ch_ps": (lambda bus: bus.we_rose | bus.data, lambda bus: bus.ce_rose),
+    "t_cals_ps": (lambda bus: bus.changed, lambda bus: bus.we_rose),
+    "t_cah_ps": (lambda bus: bus.we_rose, lambda bus: bus.changed),
     "t_wb_ps": (lambda bus: _confirm(bus, Opcode.READ_CONFIRM), lambda bus: bus.we_is_low),
     "t_whr_ps": (
         lambda bus: bus.address & (bus.opcode == Opcode.READ_STATUS_ENHANCED),
@@ -108,6 +137,13 @@ DISTANCES = {
     ),
     "t_rhw_ps": (lambda bus: bus.data, lambda bus: bus.we_fell),
     "t_rpre_ps": (lambda bus: bus.re_fell, lambda bus: bus.data),
+    "t_rpst_ps": (lambda bus: bus.data, lambda bus: bus.re_is_idle),
+    "t_adl_ps": (
+        lambda bus: bus.address & (bus.opcode == Opcode.PROGRAM),
+        lambda bus: bus.dqs_rose,
+    ),
+    "t_wpre_ps": (lambda bus: bus.dqs_rose, lambda bus: bus.written),
+    "t_wpst_ps": (lambda bus: bus.written, lambda bus: bus.dqs_fell),
 }
 """First and last event of each time of a part, as ``docs/bus-rules.md`` counts them."""
 
@@ -122,7 +158,8 @@ def distance_claim(name):
 
     def claim(m, check):
         bus = _events(m, check)
-        claim_distance(m, start(bus), end(bus), check.clocks(getattr(check.part, name)))
+        times = check.part if hasattr(check.part, name) else check.part.extended
+        claim_distance(m, start(bus), end(bus), check.clocks(getattr(times, name)))
 
     return claim
 

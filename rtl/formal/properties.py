@@ -196,38 +196,56 @@ class _Distance:
     depth: int
     luns: int = 1
     also: tuple[tuple[str, int], ...] = ()
+    is_of_writes: bool = False
 
 
 DISTANCES = {
     "t_wp_ps": _Distance(3, 16, also=(("t_wc_ps", 4),)),
     "t_wh_ps": _Distance(3, 16, also=(("t_wc_ps", 4),)),
     "t_wc_ps": _Distance(5, 16),
+    "t_cs_ps": _Distance(5, 16),
+    "t_ch_ps": _Distance(5, 36),
+    "t_cals_ps": _Distance(4, 24),
+    "t_cah_ps": _Distance(4, 16),
     "t_wb_ps": _Distance(9, 36, also=(("poll_first_ps", 9),)),
     "t_whr_ps": _Distance(6, 40, luns=2),
     "t_ccs_ps": _Distance(6, 50),
     "t_rhw_ps": _Distance(16, 72),
     "t_rpre_ps": _Distance(3, 50),
+    "t_rpst_ps": _Distance(5, 60),
+    "t_adl_ps": _Distance(6, 36, is_of_writes=True),
+    "t_wpre_ps": _Distance(4, 36, is_of_writes=True),
+    "t_wpst_ps": _Distance(4, 40, is_of_writes=True),
 }
+
+
+def with_times(part, **times):
+    """The part with other times, of those that it has beyond plain reads, too."""
+    extended = {name: times.pop(name) for name in [*times] if not hasattr(part, name)}
+    if extended:
+        times["extended"] = replace(part.extended, **extended)
+    return replace(part, **times)
 
 
 def distance_part(name):
     """The part on which the time ``name`` is long enough to be told from its neighbours."""
     distance = DISTANCES[name]
     clocks = {name: distance.clocks, **dict(distance.also)}
-    return replace(
-        PART, luns=distance.luns, **{key: count * CLOCK for key, count in clocks.items()}
-    )
+    times = {key: count * CLOCK for key, count in clocks.items()}
+    part = WRITING_PART if distance.is_of_writes else PART
+    return with_times(replace(part, luns=distance.luns), **times)
 
 
 def _distances():
     for name, distance in DISTANCES.items():
         time = name.removesuffix("_ps")
+        more = {"operations": WRITES} if distance.is_of_writes else {}
         yield Property(
             f"gap-{time.replace('_', '-')}",
             f"{time[0]}{time[2:].upper()} is never short",
             "bmc",
             distance.depth,
-            _channel(claims.distance_claim(name), part=distance_part(name)),
+            _channel(claims.distance_claim(name), part=distance_part(name), **more),
             is_quick=name in ("t_wp_ps", "t_wb_ps"),
         )
 

@@ -6,7 +6,6 @@ outlive a change inside; queues and mailboxes are small and are broken inside, l
 """
 
 import inspect
-from dataclasses import replace
 from functools import partial
 from types import ModuleType
 
@@ -23,7 +22,7 @@ import rtl.nand.landing
 import rtl.nand.launch
 import rtl.nand.mailbox
 from rtl.axi4 import Axi4Read
-from rtl.formal.properties import CLOCK, DISTANCES, controller
+from rtl.formal.properties import CLOCK, DISTANCES, controller, with_times
 
 __all__ = ["MUTANTS", "Meddled", "rewritten"]
 
@@ -74,7 +73,7 @@ def hasty(name):
     """A controller made for a part whose time ``name`` is as short as can be."""
 
     def make(part, **arguments):
-        return controller(replace(part, **{name: CLOCK, **shortened(name)}), **arguments)
+        return controller(with_times(part, **{name: CLOCK, **shortened(name)}), **arguments)
 
     return make
 
