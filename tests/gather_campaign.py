@@ -148,9 +148,11 @@ def main():
     parser = argparse.ArgumentParser(prog="python -m tests.gather_campaign", description=__doc__)
     parser.add_argument("--page", type=Path, help="page whose table to bring up to date")
     parser.add_argument("--piece", type=int, default=PIECE, help="descriptors of each run")
+    parser.add_argument("--simulator", choices=list(Simulator), help="default: one after the other")
     options = parser.parse_args()
     results, stories, is_right = [], {}, True
-    for core, simulator, seed, found, seconds in _runs(options.piece):
+    chosen = [Simulator(options.simulator)] if options.simulator else list(Simulator)
+    for core, simulator, seed, found, seconds in _runs(options.piece, chosen):
         results.append((core, simulator, found))
         print(f"{core} on {simulator}, seed {seed}, {seconds:.0f} s: {found}", flush=True)
         is_same = stories.setdefault((core, seed), found["story"]) == found["story"]
@@ -167,10 +169,10 @@ def main():
     return 0 if is_right else 1
 
 
-def _runs(descriptors):
+def _runs(descriptors, simulators):
     """Core, simulator, seed, what was found and how many seconds it took, of all runs."""
     for core, seeds in RUNS:
-        for simulator in Simulator:
+        for simulator in simulators:
             with tempfile.TemporaryDirectory() as folder:
                 player = Player(core, simulator, folder)
                 for seed in seeds:
