@@ -92,7 +92,7 @@ synth: $(STAMP)  ## cells and clock of the RTL on an ECP5, cells on an UltraScal
 		--json build/synthesis.json $(ARGS)
 
 formal: $(STAMP)  ## model checking of the RTL, on mutants too (PROPERTIES="a b"), into docs and build
-	$(BIN)/python -m tests.formal $(if $(PROPERTIES),$(PROPERTIES),--page docs/formal.md) $(ARGS)
+	$(BIN)/python -m tests.formal $(PROPERTIES) --page docs/formal.md $(ARGS)
 
 firmware-costs: $(STAMP)  ## compile and count the firmware's routines, write the cost tables (ARGS=--check)
 	$(BIN)/python -m firmware_model.costing $(ARGS)

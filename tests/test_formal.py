@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 import rtl.gather.queue
-from cosim.formal.report import HEADINGS, Result, line
+from cosim.formal.report import HEADINGS, Result, line, table
 from cosim.formal.sby import Outcome, Verdict, check
 from cosim.yowasp import ToolFailed
 from rtl.formal.properties import PROPERTIES
@@ -60,6 +60,17 @@ def test_a_result_is_good_only_with_mutants_that_fail(tmp_path, design, mutants,
     assert result.is_good is good
     assert line(result).startswith("| `p` | holds | bounded, smtbmc boolector | 9 | ")
     assert line(result).endswith(" | 2 |")
+
+
+def test_lines_of_other_properties_stay(tmp_path):
+    def result(name, seconds):
+        outcome = Outcome(Verdict.PASS, seconds, tmp_path)
+        return Result(name, "holds", "bmc", 9, outcome, {"none": outcome})
+
+    old = table("", [result("a", 1), result("b", 2), result("gone", 3)], ["a", "b", "gone"])
+    found = table(old, [result("b", 7), result("c", 8)], ["c", "a", "b", "none"])
+    lines = [line(one) for one in (result("c", 8), result("a", 1), result("b", 7))]
+    assert found.splitlines()[2:] == lines
 
 
 class Counter(wiring.Component):

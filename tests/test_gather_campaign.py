@@ -7,7 +7,7 @@ from amaranth.hdl import Signal
 from cosim.engines.tools import Simulator
 from rtl.contract.axi import Response
 from rtl.gather.core import GatherUnit
-from tests.formal.mutants import Meddled
+from tests.formal.meddled import Meddled
 from tests.gather_campaign import CORES, Player, table
 
 DESCRIPTORS = 800
@@ -65,7 +65,7 @@ def test_a_wrong_unit_is_found(meddle, tmp_path):
     def make(**parameters):
         return Meddled(GatherUnit(**parameters), meddle)
 
-    found = Player("narrow", Simulator.ICARUS, tmp_path, make).play(DESCRIPTORS, SEED)
+    found = Player("single", Simulator.ICARUS, tmp_path, make).play(DESCRIPTORS, SEED)
     assert found["differences"]
 
 

@@ -1,11 +1,11 @@
 """Outcomes as a table, as Markdown."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from cosim.formal.sby import ENGINE, Outcome, Verdict
 
-__all__ = ["Result", "line", "table"]
+__all__ = ["HEADINGS", "Result", "line", "table"]
 
 HEADINGS = ("property", "statement", "engine", "depth", "design", "mutants", "seconds")
 NAMES = {"bmc": "bounded", "prove": "induction", "cover": "reachable"}
@@ -45,9 +45,15 @@ def line(result: Result) -> str:
     )
 
 
-def table(results: Iterable[Result]) -> str:
-    """The whole table."""
-    return "\n".join([_row(HEADINGS), _row(["---"] * len(HEADINGS)), *map(line, results), ""])
+def table(old: str, results: Iterable[Result], names: Sequence[str]) -> str:
+    """The table ``old``, which may be empty, with the rows of ``results`` in place of theirs.
+
+    In the order of ``names``; rows of properties that are not among them go.
+    """
+    rows = {text.split("|")[1].strip(): text for text in old.splitlines()[2:] if "|" in text}
+    rows |= {f"`{result.name}`": line(result) for result in results}
+    kept = [rows[f"`{name}`"] for name in names if f"`{name}`" in rows]
+    return "\n".join([_row(HEADINGS), _row(["---"] * len(HEADINGS)), *kept, ""])
 
 
 def _row(cells: Iterable[str]) -> str:

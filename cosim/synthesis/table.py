@@ -8,7 +8,7 @@ from typing import Any
 from cosim.errors import UserError
 from cosim.synthesis.flow import Figures, tool_versions
 
-__all__ = ["as_json", "replace_between", "rows", "table"]
+__all__ = ["as_json", "between", "replace_between", "rows", "table"]
 
 BEGIN, END = "<!-- {name}: begin -->", "<!-- {name}: end -->"
 HEADINGS = (
@@ -47,6 +47,11 @@ def as_json(figures: Sequence[Figures]) -> dict[str, Any]:
     }
 
 
+def between(path: Path, name: str) -> str:
+    """What is between the marks ``name`` of the page ``path``; errors as of the next."""
+    return _parts(path, name)[1].removeprefix("\n")
+
+
 def replace_between(path: Path, name: str, text: str) -> None:
     """Put ``text`` between the marks ``name`` of the page ``path``.
 
@@ -56,6 +61,16 @@ def replace_between(path: Path, name: str, text: str) -> None:
         If the page cannot be read or written, or does not have both marks once, in order.
     """
     begin, end = BEGIN.format(name=name), END.format(name=name)
+    before, _, after = _parts(path, name)
+    try:
+        path.write_text(f"{before}{begin}\n{text}{end}{after}", encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{path}: page must be writable: {error.strerror}") from None
+
+
+def _parts(path: Path, name: str) -> tuple[str, str, str]:
+    """A page before, between and after its marks."""
+    begin, end = BEGIN.format(name=name), END.format(name=name)
     try:
         page = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -63,11 +78,8 @@ def replace_between(path: Path, name: str, text: str) -> None:
     if page.count(begin) != 1 or page.count(end) != 1 or page.index(begin) > page.index(end):
         raise UserError(f"{path}: page must have the marks {begin!r} and {end!r} once, in order")
     before, _, rest = page.partition(begin)
-    after = rest.partition(end)[2]
-    try:
-        path.write_text(f"{before}{begin}\n{text}{end}{after}", encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"{path}: page must be writable: {error.strerror}") from None
+    inside, _, after = rest.partition(end)
+    return before, inside, after
 
 
 def _cells(entry: Figures) -> list[str]:

@@ -1,10 +1,8 @@
 """The properties, each with the circuit that states it, and how far it is checked."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from amaranth.lib import data
-from amaranth.lib.wiring import Component
 
 from rtl.axi4 import Axi4Read
 from rtl.contract.channel import ChannelOperation
@@ -12,7 +10,9 @@ from rtl.contract.nand_part import ExtendedTimes, NandPart
 from rtl.formal import claims
 from rtl.formal.channel import ChannelCheck
 from rtl.formal.free import FreeCheck
+from rtl.formal.gather_properties import GATHER_PROPERTIES
 from rtl.formal.monitors import claim_stable
+from rtl.formal.property import Property
 from rtl.formal.queues import MailboxCheck, QueueCheck
 from rtl.formal.slots import LandingCheck, LaunchCheck
 from rtl.gather.arbiter import ReadArbiter
@@ -26,7 +26,7 @@ from rtl.nand.landing import Landing
 from rtl.nand.launch import Launch
 from rtl.nand.mailbox import Mailbox as ChannelMailbox
 
-__all__ = ["PART", "PERIOD_PS", "PROPERTIES", "Property", "controller"]
+__all__ = ["PART", "PERIOD_PS", "PROPERTIES", "controller"]
 
 PERIOD_PS = 10_000
 CLOCK = PERIOD_PS
@@ -93,25 +93,6 @@ READ_CLOCKS = 56
 """Bound of a read of ``PART`` that finds the channel idle, with a longest array time and stall."""
 WRITE_CLOCKS = 60
 """The same of a program or erase of ``WRITING_PART``."""
-
-
-@dataclass(frozen=True)
-class Property:
-    """A statement, and the circuit in which it is an assertion.
-
-    ``make`` builds the circuit around ``design(...)``, which makes what is checked: the unmodified
-    component by default, a broken one to see the property fail. ``mode`` is ``prove`` (induction:
-    for all time), ``bmc`` (all behaviours of ``depth`` clocks from reset) or ``cover`` (some
-    behaviour reaches the goal).
-    """
-
-    name: str
-    statement: str
-    mode: str
-    depth: int
-    make: Callable[..., Component]
-    is_quick: bool = False
-    """Part of the reduced form, which every run of the tests checks."""
 
 
 def controller(part, **arguments):
@@ -292,6 +273,7 @@ PROPERTIES = (
     _stable("id-request", lambda: IdRequester(512), lambda made: made.requests),
     _stable("launch-done", LaunchControl, lambda made: made.done),
     _stable("position", lambda: PositionMixer(8), lambda made: made.positions, 16),
+    *GATHER_PROPERTIES,
     Property(
         "chip-enable",
         "at most one CE# is low",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cosim.errors import UserError
 from cosim.formal.report import line, table
-from cosim.synthesis.table import replace_between
+from cosim.synthesis.table import between, replace_between
 from rtl.formal.properties import PROPERTIES
 from tests.formal.run import check_property
 
@@ -19,7 +19,7 @@ def main():
     parser = argparse.ArgumentParser(prog="python -m tests.formal", description=__doc__)
     parser.add_argument("names", nargs="*", help="properties; default: all")
     parser.add_argument("--out", type=Path, default=Path("build/formal"), help="folder of the runs")
-    parser.add_argument("--page", type=Path, help="also put the table between this page's marks")
+    parser.add_argument("--page", type=Path, help="also bring this page's table up to date")
     options = parser.parse_args()
     known = {item.name: item for item in PROPERTIES}
     results = []
@@ -30,7 +30,9 @@ def main():
             results.append(check_property(known[name], options.out, time_limit_s=TIME_LIMIT_S))
             print(line(results[-1]), flush=True)
         if options.page:
-            replace_between(options.page, MARK, table(results))
+            replace_between(
+                options.page, MARK, table(between(options.page, MARK), results, list(known))
+            )
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

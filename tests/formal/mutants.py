@@ -9,8 +9,7 @@ import inspect
 from functools import partial
 from types import ModuleType
 
-from amaranth.hdl import Const, Module, Signal, Value
-from amaranth.lib import wiring
+from amaranth.hdl import Signal
 
 import rtl.gather.arbiter
 import rtl.gather.control
@@ -23,8 +22,10 @@ import rtl.nand.launch
 import rtl.nand.mailbox
 from rtl.axi4 import Axi4Read
 from rtl.formal.properties import CLOCK, DISTANCES, controller, with_times
+from tests.formal.gather_mutants import GATHER_MUTANTS
+from tests.formal.meddled import Meddled
 
-__all__ = ["MUTANTS", "Meddled", "rewritten"]
+__all__ = ["MUTANTS", "rewritten"]
 
 
 def rewritten(module, name, *changes):
@@ -43,26 +44,6 @@ def rewritten(module, name, *changes):
     broken = ModuleType(f"{module.__name__}_broken")
     exec(compile(text, broken.__name__, "exec"), broken.__dict__)
     return getattr(broken, name)
-
-
-class Meddled(wiring.Component):
-    """A component whose outputs ``meddle(m, inner, ours)`` may override before they leave."""
-
-    def __init__(self, inner, meddle):
-        self._inner = inner
-        self._meddle = meddle
-        super().__init__(inner.signature)
-
-    def elaborate(self, platform):
-        m = Module()
-        m.submodules.inner = self._inner
-        theirs = [value for _, _, value in self._inner.signature.flatten(self._inner)]
-        for (_, member, ours), inner in zip(self.signature.flatten(self), theirs, strict=True):
-            target, source = (inner, ours) if member.flow is wiring.In else (ours, inner)
-            if not isinstance(Value.cast(target), Const):
-                m.d.comb += Value.cast(target).eq(source)
-        self._meddle(m, self._inner, self)
-        return m
 
 
 def meddled(meddle):
@@ -201,6 +182,7 @@ MUTANTS = {
         ),
     },
     "position-stable": {"moves on": leaky_mixer},
+    **GATHER_MUTANTS,
     "chip-enable": {"all fall at first": meddled(all_chips_at_first)},
     "drivers": {"stay on": meddled(drivers_stay_on)},
     **{
