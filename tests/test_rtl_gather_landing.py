@@ -91,3 +91,32 @@ def test_the_payload_is_words_count_last(result_words):
 def test_other_widths_are_refused(result_words):
     with pytest.raises(ValueError, match=f"must be 1, 2, 4 or 8, not {result_words}"):
         result_transfer(result_words)
+
+
+@pytest.mark.parametrize("result_words", RESULT_WORDS)
+def test_words_of_a_ring_go_round_in_its_part(result_words):
+    """Behind 128 words for launches, 32 for each of two rings; ring 1 goes on at its word 27."""
+    words, cut = transfers(20, result_words, seed=3)
+    dut = ResultLanding(capacity_bytes=1024, rings=2, ring_bytes=256, result_words=result_words)
+    rows = []
+
+    async def drive(ctx):
+        ctx.set(dut.start, 1)
+        ctx.set(dut.is_of_ring, 1)
+        ctx.set(dut.place, {"ring": 1, "first": 27, "room": 20})
+        await ctx.tick()
+        ctx.set(dut.start, 0)
+        for transfer in cut:
+            ctx.set(dut.results.payload, transfer)
+            ctx.set(dut.results.valid, 1)
+            _, _, over = await ctx.tick().sample(dut.overflow)
+            assert not over
+        ctx.set(dut.results.valid, 0)
+        await ctx.tick()
+        assert not ctx.get(dut.occupied)
+        rows.extend(int(ctx.get(dut.storage.data[n])) for n in range(dut.storage.depth))
+
+    simulate(dut, drive)
+    found = [row >> 64 * n & (1 << 64) - 1 for row in rows for n in range(8)]
+    assert found[:160] == [0] * 160
+    assert found[160:] == [*words[5:], *[0] * 12, *words[:5]]
