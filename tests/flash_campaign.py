@@ -18,6 +18,7 @@ RUNS = (
     ("tiny", Simulator.VERILATOR, 10_000),
     ("tiny", Simulator.ICARUS, 10_000),
     ("suspends", Simulator.VERILATOR, 2_000),
+    ("single", Simulator.VERILATOR, 2_000),
     ("cosmos", Simulator.VERILATOR, 1_000),
 )
 SEED = 1

@@ -23,6 +23,7 @@ CYCLES = {
     "ERASE": "60 aaa D0 status",
     "ERASE_PLANE": "60 aaa D1",
     "READ_STATUS": "status",
+    "READ_TARGET_STATUS": "70 status",
     "RESET": "FF",
     "READ_ID": "90 a as-is",
     "READ_PARAMETER_PAGE": "EC a as-is",
@@ -46,6 +47,7 @@ def test_cycles_are_those_of_the_command_set(operation):
         ADDRESS[steps.address],
         "in" if steps.data_in else "",
         "" if steps.confirm is None else f"{steps.confirm:02X}",
+        f"{steps.status:02X}" if steps.needs_single_lun else "",
         FINISH[steps.finish],
     ]
     assert " ".join(filter(None, words)) == CYCLES[operation.name]
@@ -64,4 +66,10 @@ def test_what_is_asked_of_a_target():
 
 def test_what_leaves_the_lun_ready():
     ready = {operation.name for operation, steps in OPERATIONS.items() if not steps.is_busy}
-    assert ready == {"TRANSFER", "LOAD", "LOAD_MORE", "READ_STATUS", "READ_ID"}
+    status = {"READ_STATUS", "READ_TARGET_STATUS"}
+    assert ready == {"TRANSFER", "LOAD", "LOAD_MORE", "READ_ID"} | status
+
+
+def test_what_does_not_say_which_lun_it_is_for():
+    asked = {operation.name for operation, steps in OPERATIONS.items() if steps.needs_single_lun}
+    assert asked == {"READ_TARGET_STATUS"}

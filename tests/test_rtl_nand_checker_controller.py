@@ -46,6 +46,7 @@ OF_LUN = (
     [(ChannelOperation.READ_CACHE_END, {"row": 7})],
     [(ChannelOperation.TRANSFER, {"row": 7, "column": 294})],
     [(ChannelOperation.READ_STATUS, {})],
+    [(ChannelOperation.READ_TARGET_STATUS, {})],
 )
 OF_PLANES = (
     [(ChannelOperation.ERASE_PLANE, {"row": 0})],

@@ -55,6 +55,7 @@ CYCLES = {
     ChannelOperation.PROGRAM_MORE: [f"85 .06 .00 {hexadecimal(10)} 10", STATUS],
     ChannelOperation.ERASE: ["60 .05 .00 .00 D0", STATUS],
     ChannelOperation.READ_STATUS: [STATUS],
+    ChannelOperation.READ_TARGET_STATUS: ["70 out 2"],
     ChannelOperation.RESET: ["FF"],
     ChannelOperation.READ_ID: ["90 .05", "out 10"],
     ChannelOperation.READ_PARAMETER_PAGE: ["EC .05", "out 10"],
@@ -299,7 +300,7 @@ def test_counters_of_programs_and_erases():
 
 MALFORMED = {
     "unknown operation": {"operation": 7},
-    "operation beyond the last": {"operation": 30},
+    "operation beyond the last": {"operation": 31},
     "way": {"way": 1},
     "LUN": {"lun": 1},
     "row": {"row": FULL.rows},
@@ -347,11 +348,24 @@ def test_each_kind_of_operation_is_checked():
     assert bench.texts == []
 
 
+def test_status_without_an_address_is_refused_where_luns_share_a_way():
+    bench = ControllerBench(FULL_TWO_LUNS)
+    asked = [command(ChannelOperation.READ_TARGET_STATUS, lun=lun, tag=lun) for lun in range(2)]
+    done = bench.run([*asked, command(ChannelOperation.READ_STATUS, tag=2)])
+    assert [done[tag]["status"] for tag in range(3)] == [
+        *[ChannelStatus.BAD_COMMAND] * 2,
+        ChannelStatus.OK,
+    ]
+    assert bench.texts == [STATUS]
+    assert int(bench.counters.bad_commands) == 2
+
+
 def test_fields_that_mean_nothing_are_not_looked_at():
     fields = [
         {"operation": ChannelOperation.ERASE, "length": 0},
         {"operation": ChannelOperation.SENSE, "length": 0},
         {"operation": ChannelOperation.RESET, "length": 0, "slot": 9},
+        {"operation": ChannelOperation.READ_TARGET_STATUS, "length": 0, "slot": 9},
         {"operation": ChannelOperation.READ, "slot": 9},
         {"operation": ChannelOperation.READ_ID, "row": 255},
     ]

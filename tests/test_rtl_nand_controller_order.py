@@ -147,6 +147,30 @@ def test_a_lun_that_hangs_is_given_up_until_a_reset():
     assert int(bench.counters.timeouts) == 3
 
 
+def test_a_lun_that_was_given_up_tells_its_status_and_nothing_else_changes():
+    bench = ControllerBench(busy={0xD0: 400}, **LIMIT)
+    done = bench.run(
+        commands(
+            (ChannelOperation.ERASE, {}),
+            (ChannelOperation.READ_TARGET_STATUS, {}),
+            (ChannelOperation.READ_TARGET_STATUS, {"edge": 600}),
+            (ChannelOperation.READ, {"edge": 601}),
+            (ChannelOperation.RESET, {"edge": 602}),
+            (ChannelOperation.READ, {"edge": 603}),
+        )
+    )
+    assert [done[tag]["status"] for tag in range(6)] == [
+        ChannelStatus.TIMEOUT,
+        *[ChannelStatus.OK] * 2,
+        ChannelStatus.TIMEOUT,
+        *[ChannelStatus.OK] * 2,
+    ]
+    # Busy, then ready long after.
+    assert [done[tag]["nand_status"] for tag in (1, 2)] == [0x80, 0xE0]
+    assert [first for _, first in opcodes(bench)] == ["60", "70", "70", "FF", "00", "05"]
+    assert int(bench.counters.polls_busy) == 1
+
+
 def test_a_reset_that_hangs_leaves_the_lun_lost():
     bench = ControllerBench(busy={0xD0: FOREVER, 0xFF: FOREVER}, **LIMIT)
     done = bench.run(
@@ -194,6 +218,7 @@ KINDS = [
     ChannelOperation.SENSE,
     ChannelOperation.TRANSFER,
     ChannelOperation.READ_STATUS,
+    ChannelOperation.READ_TARGET_STATUS,
     ChannelOperation.READ_ID,
     ChannelOperation.GET_FEATURES,
     ChannelOperation.SET_FEATURES,
@@ -236,7 +261,8 @@ def test_all_operations_with_stalls_at_every_end(part):
     loads = [text for text in bench.texts if text.startswith("80")]
     for command in played:
         completion = done[command.tag]
-        if command.operation == 7:
+        is_alone = command.operation == ChannelOperation.READ_TARGET_STATUS
+        if command.operation == 7 or (is_alone and part.luns > 1):
             assert completion["status"] == ChannelStatus.BAD_COMMAND
             continue
         assert completion["status"] == ChannelStatus.OK, command

@@ -104,6 +104,7 @@ def commands():
         (ChannelOperation.READ, {"row": 5, "column": 130, "length": 62}),
         (ChannelOperation.SET_FEATURES, {"row": 2, "length": 4, "slot": 0}),
         (ChannelOperation.GET_FEATURES, {"row": 2, "length": 4}),
+        (ChannelOperation.READ_TARGET_STATUS, {}),
     ]
     return [
         Command(tag=tag, operation=operation, **fields)
@@ -175,7 +176,7 @@ def test_a_controller_that_fetches_a_byte_too_many_is_caught(monkeypatch):
         """
     put_in_place(monkeypatch, sdr_burst, mutated(sdr_burst, slip))
     bench = OperationUnitBench(PART, 1, launch={0: DATA[:20], 1: DATA[20:]}, phases=1)
-    with pytest.raises(AssertionError, match="of 8 done"):
+    with pytest.raises(AssertionError, match="of 9 done"):
         bench.run(commands(), limit_edges=2000)
     assert {BusRule(rule) for _, rule, _ in bench.violations} == {BusRule.BURST_LENGTH}
 

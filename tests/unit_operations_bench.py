@@ -52,14 +52,15 @@ class OperationUnitBench(UnitBench):
 
     What an operation does to the cells it does at its begin. Pages that nothing was written to
     since the start are those of :func:`page_image`; the parameter page and all features are so,
-    too, of a LUN that does not exist. ``launch`` has the bytes of the launch slots.
+    too, of a LUN that does not exist. ``launch`` has the bytes of the launch slots, ``fails`` the
+    array operations that the die says have failed.
     """
 
-    def __init__(self, part, ways, *, launch=None, **options):
+    def __init__(self, part, ways, *, launch=None, fails=(), **options):
         super().__init__(part, ways, fields=(*FIELDS, "nand_status"), **options)
         self.cells, self.features = {}, {}
         self._free_ps, self._ends, self._left_ps = defaultdict(int), {}, {}
-        self._launch = launch or {}
+        self._launch, self._fails = launch or {}, fails
 
     def run(self, commands, **limits):
         """Play ``commands``; returns the completions in their order."""
@@ -99,7 +100,8 @@ class OperationUnitBench(UnitBench):
         else:
             free_ps += self._time(TIMES[operation])
         self._free_ps[way, lun] = free_ps
-        end = self._answer(free_ps, (way, lun), number, memory=memory, brings=brings)
+        answer = {"memory": memory, "brings": brings, "fail": operation in self._fails}
+        end = self._answer(free_ps, (way, lun), number, **answer)
         if operation in KINDS:
             self._ends[way, lun] = free_ps, end
 
@@ -141,7 +143,7 @@ class OperationUnitBench(UnitBench):
             return self.features.get((way, row), unknown)[:4]
         return None
 
-    def _answer(self, at_ps, place, number, *, memory=None, brings=None, is_cached=0):
+    def _answer(self, at_ps, place, number, *, memory=None, brings=None, is_cached=0, fail=0):
         way, lun = place
 
         def answer(ctx):
@@ -149,7 +151,8 @@ class OperationUnitBench(UnitBench):
                 _write(ctx, memory, brings)
             index = way * self.part.luns + lun
             self._numbers[index] ^= 1
-            done = pack(ArrayDone, number=number, toggle=self._numbers[index], is_cached=is_cached)
+            bits = {"is_cached": is_cached, "fail": fail}
+            done = pack(ArrayDone, number=number, toggle=self._numbers[index], **bits)
             word = ctx.get(self.unit.array_done) & ~(0xFFFF << 16 * index)
             ctx.set(self.unit.array_done, word | int.from_bytes(done, "little") << 16 * index)
 

@@ -59,6 +59,8 @@ class ChannelOperation(enum.IntEnum, shape=8):
     READ_PARAMETER_PAGE = 27
     GET_FEATURES = 28
     SET_FEATURES = 29
+    READ_TARGET_STATUS = 30
+    """Status by 70h, which has no address: of a way of one LUN, even if that has timed out."""
 
 
 class ChannelStatus(enum.IntEnum, shape=8):
@@ -72,7 +74,7 @@ class ChannelStatus(enum.IntEnum, shape=8):
     PREVIOUS_FAILED = 4
     """The die says that the cached program before this one failed."""
     TIMEOUT = 5
-    """The LUN did not become ready in time; it takes nothing but a reset."""
+    """The LUN did not become ready in time; it takes nothing but a reset and 70h."""
 
 
 class ArrayOperation(enum.IntEnum, shape=8):
@@ -231,7 +233,7 @@ class ChannelCounters(data.Struct):
     bad_commands: 32
     """Commands refused without bus activity."""
     polls: 32
-    """Status polls (78h)."""
+    """Status polls (78h, or 70h)."""
     polls_busy: 32
     """Of these, polls that found the LUN busy."""
     transfers: 32

@@ -34,7 +34,7 @@ class Finish(enum.Enum, shape=2):
     NONE = 0
     """It completes."""
     STATUS = 1
-    """A status byte (78h) is read and decides the completion's status."""
+    """A status byte (``status``) is read and decides the completion's status."""
     TRANSFER = 2
     """``length`` bytes from ``column`` are chosen (05h or 06h, E0h) and read into a landing slot;
     they pass the ECC decoder unless the command says otherwise.
@@ -57,6 +57,8 @@ class OperationSteps:
     is_busy: bool = True
     """The last cycle makes the LUN busy: tWB, then R/B# or polls."""
     finish: Finish = Finish.NONE
+    status: Opcode = Opcode.READ_STATUS_ENHANCED
+    """What asks for the byte of ``Finish.STATUS``: 78h and the row, or 70h alone."""
     is_target: bool = False
     """It is about the whole way: all its LUNs must be idle, and ready is read from R/B#."""
 
@@ -78,6 +80,11 @@ class OperationSteps:
             Opcode.PROGRAM_MULTI_PLANE,
             Opcode.BLOCK_ERASE_MULTI_PLANE,
         )
+
+    @property
+    def needs_single_lun(self):
+        """It does not say whose status it asks for: not where LUNs share a way."""
+        return self.status is Opcode.READ_STATUS
 
 
 def _read(confirm, finish):
@@ -138,6 +145,10 @@ OPERATIONS = {
     ChannelOperation.ERASE_PLANE: _erase(Opcode.BLOCK_ERASE_MULTI_PLANE, Finish.NONE),
     # 5.12, 5.13: status (78h) of a LUN on its own.
     ChannelOperation.READ_STATUS: OperationSteps(is_busy=False, finish=Finish.STATUS),
+    # 5.13: status (70h) of a way, which is that of its only LUN.
+    ChannelOperation.READ_TARGET_STATUS: OperationSteps(
+        is_busy=False, finish=Finish.STATUS, status=Opcode.READ_STATUS
+    ),
     # 5.3, 5.6, 5.7, 5.26, 5.27: what is asked of a target.
     ChannelOperation.RESET: _target(Opcode.RESET),
     ChannelOperation.READ_ID: _target(

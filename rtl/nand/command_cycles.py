@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 from rtl.contract.channel import ChannelOperation
 from rtl.contract.onfi import COLUMN_CYCLES, ROW_CYCLES, Opcode
 from rtl.contract.operations import OPERATIONS, AddressCycles, OperationSteps
+from rtl.nand.operation_sets import is_any
 from rtl.nand.timing import Work
 
 __all__ = ["BusOperation", "BusOperationKind", "CommandCycles"]
@@ -34,7 +35,7 @@ class BusOperationKind(enum.IntEnum, shape=3):
     ISSUE = 0
     """The cycles of a command's operation, with its data if that goes to the die."""
     POLL = 1
-    """78h, row, then a burst of two status bytes."""
+    """78h, row, or 70h, then a burst of two status bytes."""
     TRANSFER = 2
     """05h (06h on a part of several planes), column, row, E0h, then a burst of data; or the burst
     alone, for an operation whose data comes without a choice.
@@ -86,6 +87,8 @@ def cycle_steps(steps):
 
 POLL = OperationSteps(first=Opcode.READ_STATUS_ENHANCED, address=AddressCycles.ROW)
 """Cycles of a status poll."""
+TARGET_POLL = OperationSteps(first=Opcode.READ_STATUS)
+"""The same of an operation that ``needs_single_lun``."""
 
 
 SUSPENSIONS = {BusOperationKind.SUSPEND: "suspend", BusOperationKind.RESUME: "resume"}
@@ -255,6 +258,10 @@ class CommandCycles(wiring.Component):
         with m.Switch(self.operation.kind):
             with m.Case(BusOperationKind.POLL):
                 m.d.comb += steps.eq(cycle_steps(POLL))
+                if part.extended is not None and part.luns == 1:
+                    operation = self.operation.operation
+                    with m.If(is_any(operation, lambda steps: steps.needs_single_lun)):
+                        m.d.comb += steps.eq(cycle_steps(TARGET_POLL))
             with m.Case(BusOperationKind.TRANSFER):
                 m.d.comb += steps.eq(cycle_steps(choice(part)))
             if part.suspend is not None:

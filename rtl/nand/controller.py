@@ -55,7 +55,8 @@ class FlashChannelController(wiring.Component):
     is of the first class, with its data if that goes to the die; a status byte that is asked for
     is of the second. A command that needs the bus no more completes at the next decision, before
     all others. After an operation that ``keeps_bus`` only its LUN is served until that has begun
-    its next command; one about the whole way is exempt, or it might wait for ever.
+    its next command; one about the whole way is exempt, or it might wait for ever. Where LUNs share
+    a way 70h, which does not say whose status it asks for, is refused.
 
     Parameters
     ----------

@@ -21,9 +21,11 @@ class CommandIntake(wiring.Component):
     A command is refused, with nothing done, unless its operation is one of the part's, way, LUN and
     row exist, and column and length are even, with a length above zero that ends within the page.
     A part without times beyond those of the plain read has no other operation, one of a single
-    plane none that queues a plane. Of operations that move no data the length is not looked at;
-    an address of one byte is to be no more than that; what goes to the die must come from a launch
-    slot that exists; and a feature that is set has four bytes.
+    plane none that queues a plane, and one whose LUNs share a way none of 70h, which has no address
+    to say whose status it asks for (ONFI 3.1, section 5.13, has 78h for what is done in several).
+    Of operations that move no data the length is not looked at; an address of one byte is to be no
+    more than that; what goes to the die must come from a launch slot that exists; and a feature
+    that is set has four bytes.
 
     Parameters
     ----------
@@ -130,12 +132,17 @@ class CommandIntake(wiring.Component):
         loads = is_any(operation, lambda steps: steps.data_in)
         is_byte = is_any(operation, lambda steps: steps.address is AddressCycles.ONE)
         return (
-            is_any(operation, lambda steps: part.planes > 1 or not steps.queues_plane)
+            is_any(operation, self._is_known)
             & (command.row < Mux(is_byte, 256, part.rows))
             & Mux(moves, self._is_span(command), command.column < part.raw_page_bytes)
             & (~loads | (command.slot < self._slots))
             & ((operation != ChannelOperation.SET_FEATURES) | (command.length == FEATURE_BYTES))
         )
+
+    def _is_known(self, steps):
+        part = self._part
+        has_planes = part.planes > 1 or not steps.queues_plane
+        return has_planes and (part.luns == 1 or not steps.needs_single_lun)
 
     def _is_span(self, command):
         """Whether ``length`` bytes from ``column`` are a burst within the page."""

@@ -4,7 +4,6 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.contract.channel import ChannelOperation
 from rtl.contract.onfi import Opcode
 from rtl.contract.operations import Finish
 from rtl.nand.operation_sets import is_any
@@ -18,7 +17,8 @@ class OrderKind(data.Struct):
     is_silent: 1
     """Nothing is issued."""
     is_target: 1
-    is_reset: 1
+    serves_lost: 1
+    """It is for a LUN that is lost, too: a reset, or 70h."""
     needs_status: 1
     is_read: 1
     """The array senses a page, or shows one that it has sensed."""
@@ -39,6 +39,7 @@ READS = (Opcode.READ, Opcode.READ_CACHE, Opcode.READ_CACHE_END)
 ORDER_KINDS = {
     "is_silent": lambda steps: steps.first is None,
     "is_target": lambda steps: steps.is_target,
+    "serves_lost": lambda steps: steps.first is Opcode.RESET or steps.needs_single_lun,
     "is_read": lambda steps: steps.first in READS,
     "needs_status": lambda steps: steps.finish is Finish.STATUS,
     "moves_data": lambda steps: steps.finish in (Finish.TRANSFER, Finish.OUTPUT),
@@ -49,13 +50,12 @@ ORDER_KINDS = {
     ),
     "queues_plane": lambda steps: steps.queues_plane,
 }
-ALWAYS = ("is_silent", "is_target", "is_reset", "needs_status", "is_read", "moves_data")
+ALWAYS = ("is_silent", "is_target", "serves_lost", "needs_status", "is_read", "moves_data")
 
 
 def order_kind(operation):
     """Values of the fields of the :class:`OrderKind` of an operation."""
-    kinds = {name: is_any(operation, predicate) for name, predicate in ORDER_KINDS.items()}
-    return kinds | {"is_reset": operation == ChannelOperation.RESET}
+    return {name: is_any(operation, predicate) for name, predicate in ORDER_KINDS.items()}
 
 
 class LunOrders(wiring.Component):
@@ -76,7 +76,7 @@ class LunOrders(wiring.Component):
         As in :class:`LunStates`.
     kind : In(OrderKind)
         Of the command that comes in.
-    is_silent, is_target, is_reset, needs_status, is_read, moves_data : Out(luns)
+    is_silent, is_target, serves_lost, needs_status, is_read, moves_data : Out(luns)
         Of the active command of each LUN; without one they mean nothing.
     """
 

@@ -41,7 +41,8 @@ class OperationStates(wiring.Component):
     An operation about a whole way waits until no other LUN of it is busy or ready, keeps the others
     from beginning meanwhile, and learns from R/B# that it is done. A LUN that is busy for
     ``watchdog`` clocks is lost: its command ends, and all further ones end without bus activity, as
-    do those about the way, but for a reset. One that is done brings back all LUNs of its way.
+    do those about the way, but for a reset, and for 70h, which tells whether it still is busy. A
+    reset that is done brings back all LUNs of its way.
 
     With ``suspends`` a program or erase may be put aside for a read that waits behind it: the read
     becomes the active command, and when it has gone the other one is, again, and wants its resume.
@@ -297,12 +298,13 @@ class OperationStates(wiring.Component):
             m.d.comb += self.wants_resume.eq(waiting & ~skipped & aside["returns"])
         m.d.comb += [
             waiting.eq(occupied & ~busy & ~self.ready & may_begin),
-            is_lost_cause.eq((lost | orders.is_target & self._in_way(lost)) & ~orders.is_reset),
+            is_lost_cause.eq((lost | orders.is_target & self._in_way(lost)) & ~orders.serves_lost),
             skipped.eq(waiting & (orders.is_silent | is_lost_cause)),
             self.wants_issue.eq(waiting & ~skipped & ~aside["returns"]),
         ]
         m.d.sync += [
-            lost.eq((lost | expired) & ~self._in_way(found & orders.is_reset)),
+            # Of what serves a lost LUN only a reset makes it busy, and so has it found ready.
+            lost.eq((lost | expired) & ~self._in_way(found & orders.serves_lost)),
             self.timed_out.eq((self.timed_out | expired | skipped & is_lost_cause) & ~self.take),
         ]
         return skipped

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter, deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cosim.config.nand_file import load_part
@@ -26,6 +26,7 @@ __all__ = ["CASES", "Case", "run"]
 
 PERIOD_PS = 10_000
 PHASES = 2
+FAILC = 0x02
 CODE = BchCode(m=12, t=14, chunk_bytes=256)
 
 
@@ -39,10 +40,14 @@ class Case:
     short: float
     slots: int = 2
     suspends: int = 0
+    luns: int | None = None
+    """Instead of the part's."""
 
     @property
     def description(self):
-        return load_part(self.part)
+        part = load_part(self.part)
+        luns = part.geometry.luns if self.luns is None else self.luns
+        return replace(part, geometry=replace(part.geometry, luns=luns))
 
     @property
     def array(self):
@@ -75,6 +80,7 @@ class Case:
 CASES = {
     "tiny": Case(part="tiny", ways=2, blocks=(0, 1, 2, 3), short=0.92),
     "suspends": Case(part="tiny", ways=2, blocks=(0, 1, 2, 3), short=0.92, suspends=2),
+    "single": Case(part="tiny", ways=2, blocks=(0, 1, 2, 3), short=0.92, luns=1),
     "cosmos": Case(part="hynix-mlc-slc-mode", ways=4, blocks=(0, 1, 6, 7), short=0.95),
 }
 
@@ -165,10 +171,13 @@ class Campaign:
         is_right = result.status in order.statuses
         if order.image is not None:
             is_right &= order.image.matches(result.data)
+        if order.bytes_told:
+            is_right &= result.nand_status & ~FAILC in order.bytes_told
         if not is_right:
             self.differences.append(
                 f"{name} of way {way}, LUN {order.lun}, row {order.row}, column {order.column} "
-                f"at {env.now} ps: status {result.status}, of {list(map(int, order.statuses))}"
+                f"at {env.now} ps: status {result.status}, of {list(map(int, order.statuses))}, "
+                f"status byte {result.nand_status:02X}"
             )
         if result.slot >= 0:
             begin_ps = int(env.now)

@@ -8,6 +8,9 @@ from tests.scenarios.campaign_pages import Image
 
 __all__ = ["LunPlan", "Order"]
 
+READY, WORKING, FAIL = 0xE0, 0xC0, 0x01
+"""Status bytes: WP# and RDY with ARDY, and without; a bit of either."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Order:
@@ -21,6 +24,8 @@ class Order:
     data: bytes = b""
     statuses: tuple = (Status.OK,)
     image: Image | None = None
+    bytes_told: tuple = ()
+    """Status bytes that it may bring, FAILC aside; none is any."""
     pause_ps: int = 0
     """Before it is submitted."""
     hold_ps: int = 0
@@ -62,8 +67,12 @@ class LunPlan:
             self._status: 1,
             self._bad: 1,
         }
+        if self._part.luns == 1:
+            kinds[self._status_of_way] = 3
         (kind,) = rng.choices(list(kinds), kinds.values())
         yield from kind()
+        if self._part.luns == 1 and self._failed:
+            yield from self._status_of_way()
 
     def cut_off(self):
         """A sequence that only a reset ends."""
@@ -133,6 +142,7 @@ class LunPlan:
         for _ in range(self._rng.randint(1, 3)):
             following = self._row(like=row)
             yield self._transfer(Op.READ_CACHE_RANDOM, following, row)
+            yield from self._status_within(False)
             row = following
         yield self._transfer(Op.READ_CACHE_END, row, row)
 
@@ -227,6 +237,8 @@ class LunPlan:
             statuses = _statuses(failed, before, is_cached=not is_last)
             operation = Op.PROGRAM if is_last else Op.PROGRAM_CACHE
             yield self._program_of(operation, rows[-1], statuses)[0]
+            if not is_last:
+                yield from self._status_within(failed)
             before = failed
         if steps:
             self._failed = before
@@ -289,6 +301,20 @@ class LunPlan:
 
     def _status(self):
         yield self._order(Op.READ_STATUS, statuses=_statuses(self._failed, False))
+
+    def _status_of_way(self):
+        """70h: the LUN has ended all that it was told to do."""
+        byte = READY | FAIL if self._failed else READY
+        statuses = _statuses(self._failed, False)
+        yield self._order(Op.READ_TARGET_STATUS, statuses=statuses, bytes_told=(byte,))
+
+    def _status_within(self, failed):
+        """70h in the midst of cached work, which may have ``failed`` or still go on."""
+        if self._part.luns > 1 or self._rng.random() > 0.5:
+            return
+        told = (WORKING, WORKING | FAIL, READY | FAIL if failed else READY)
+        statuses = _statuses(failed, False, is_cached=True)
+        yield self._order(Op.READ_TARGET_STATUS, statuses=statuses, bytes_told=told)
 
     def _bad(self):
         statuses = (Status.BAD_COMMAND,)

@@ -125,6 +125,8 @@ class Target:
     def _command(self, edge, byte):
         if byte in ADDRESSES:
             self._asked, self._addresses = byte, []
+        if byte == 0x70:
+            self._source = ("status", 0x70)
         if byte == 0xE0:
             self._source = ("data", 0xE0)
         if byte == 0xFF:
