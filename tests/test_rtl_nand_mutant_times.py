@@ -34,7 +34,7 @@ def bench_with(monkeypatch):
 
 def for_part(component, part):
     """A component made for ``part`` whatever it is asked to be made for."""
-    return lambda _, **arguments: component(part, **arguments)
+    return lambda *_, **arguments: component(**arguments | {"part": part})
 
 
 def reads_for(part, spacing=1):

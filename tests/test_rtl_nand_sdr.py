@@ -126,7 +126,7 @@ def rules_broken(part=PART):
 
 def of(component, part):
     """A component made for ``part`` whatever it is asked to be made for."""
-    return lambda _, **arguments: component(part, **arguments)
+    return lambda *_, **arguments: component(**arguments | {"part": part})
 
 
 @pytest.mark.slow
