@@ -116,11 +116,12 @@ def bench_gather(
         Path | None, typer.Option(help="Page whose tables to bring up to date.")
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Also draw ids/s against reads in flight (PNG).")
+        Path | None, typer.Option(help="Also draw ids/s against reads in flight and lanes (PNG).")
     ] = None,
     platform: Annotated[str, typer.Option(help="FPGA platform.")] = "smartssd",
     outstanding: Annotated[
-        str | None, typer.Option(help="Reads in flight, as 16,32; else the platform's, x2, x4.")
+        str | None,
+        typer.Option(help="Reads in flight before DRAM, as 16,32; else the platform's, /2, /4."),
     ] = None,
     descriptors: Annotated[int, typer.Option(help="Of each launch.")] = 512,
     seed: Annotated[int, typer.Option(help="Of lists, keys, positions and contents.")] = 1,
