@@ -88,6 +88,8 @@ class TestRefusals:
             ('{amaranth: "a:B", top: x}', "must not give top beside amaranth"),
             ("{amaranth: a}", "must match"),
             ("{verilog: [none.v], top: x}", "verilog must be files that exist; none.v does not"),
+            ("{verilog: [own.vh], top: x}", "gather.verilog must have a file with one of .v, .sv"),
+            ("{verilog: [empty.v], top: x}", "a module of these files, not 'x'; there are none"),
             ("{verilog: [own.txt], top: x}", "must be files with one of .v, .sv, .vh, .svh, not"),
             ("{verilog: [own.v, ./own.v], top: x}", "files of different names, not own.v twice"),
             ("{verilog: [own.v], top: my_gather, max_fan_out: 300}", "must be at most 256"),
@@ -102,7 +104,8 @@ class TestRefusals:
     )
     def test_keys(self, refused, block, message):
         Path("own.v").write_text(skeleton("gather", PLATFORMS))
-        Path("own.txt").touch()
+        for name in ("own.txt", "own.vh", "empty.v"):
+            Path(name).touch()
         assert message in refused(block)
 
     def test_two_blocks_with_files_of_one_name(self, write_config):

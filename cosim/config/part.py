@@ -50,6 +50,8 @@ class Part(BaseModel):
 
 def nearest(word: str, known: Any) -> str:
     """Tail of a message about an unknown word: the nearest known one, or all of them."""
+    if not known:
+        return "; there are none"
     close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     if close:
         return f"; did you mean {close[0]!r}?"

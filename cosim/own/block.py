@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from amaranth.back import rtlil
-from amaranth.hdl import UnusedElaboratable, Value
+from amaranth.hdl import ClockDomain, UnusedElaboratable, Value
 from amaranth.lib import wiring
 
 from cosim.config.own import OwnBlock
@@ -102,11 +102,13 @@ class AmaranthOwn:
             if not self.digests:
                 other = self.make(**{**offered, **self.parameters})
                 pins = [Value.cast(pin) for _, _, pin in leaves(other.signature, other)]
-                text = rtlil.convert(other, name="own", ports=pins, emit_src=False)
+                text = rtlil.convert(
+                    other, name="own", ports=pins, emit_src=False, missing_domain=_only_sync
+                )
                 self.digests[self.name] = hashlib.sha256(text.encode()).hexdigest()
         except UserError:
             raise
-        except Exception as error:  # the user's code may raise anything
+        except (Exception, SystemExit) as error:  # the user's code may raise anything
             told = _told(error, self.module)
             raise UserError(f"{self.place}.amaranth must become a circuit: {told}") from None
         return made
@@ -139,6 +141,10 @@ def _find_verilog(block: OwnBlock, base: Path, place: str) -> VerilogOwn:
             raise UserError(f"{place}.verilog must be files with one of {endings}, not {path}")
         if not path.is_file():
             raise UserError(f"{place}.verilog must be files that exist; {path} does not")
+    if all(path.suffix in HEADERS for path in files):
+        raise UserError(
+            f"{place}.verilog must have a file with one of {', '.join(SOURCES)}, not headers alone"
+        )
     names = [path.name for path in files]
     for name in names:
         if names.count(name) > 1:
@@ -173,7 +179,7 @@ def _find_amaranth(block: OwnBlock, base: Path, place: str) -> AmaranthOwn:
             for name, each in vars(module).items()
             if isinstance(each, type) and issubclass(each, wiring.Component)
         ]
-        hint = nearest(class_name, known) if known else "; there are none"
+        hint = nearest(class_name, known)
         raise UserError(f"{key} must name a wiring.Component of {module_name}{hint}")
     return AmaranthOwn(place, block.amaranth, made, module, block.parameters)
 
@@ -190,7 +196,7 @@ def _import(name: str, base: Path, place: str) -> ModuleType:
         return importlib.import_module(name)
     except SyntaxError as error:
         raise UserError(f"{error.filename}:{error.lineno}: must be Python: {error.msg}") from None
-    except Exception as error:  # the user's code may raise anything
+    except (Exception, SystemExit) as error:  # the user's code may raise anything
         raise UserError(
             f"{place} must name a module that can be imported: "
             f"{type(error).__name__}: {' '.join(str(error).split())}"
@@ -200,7 +206,12 @@ def _import(name: str, base: Path, place: str) -> ModuleType:
             sys.path.remove(folder)
 
 
-def _told(error: Exception, module: ModuleType | None) -> str:
+def _only_sync(name: str) -> ClockDomain | None:
+    """The one clock domain that a block may leave to its surroundings."""
+    return ClockDomain(name) if name == "sync" else None
+
+
+def _told(error: BaseException, module: ModuleType | None) -> str:
     """An error of the user's code as one line, with the last of its own lines that led there."""
     own = [
         f"{frame.filename}:{frame.lineno}: "

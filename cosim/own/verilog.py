@@ -16,7 +16,10 @@ __all__ = ["HEADERS", "SOURCES", "VerilogRefused", "module_names", "read_ports"]
 
 SOURCES, HEADERS = (".v", ".sv"), (".vh", ".svh")
 TIME_LIMIT_S = 60
-_ERROR = re.compile(r"%Error(?:-\w+)?: (?:(?P<file>[^:\s]+):(?P<line>\d+):(?:\d+:)? )?(?P<text>.+)")
+_ERROR = re.compile(
+    r"%(?:Error(?:-\w+)?|Warning-MODDUP): "
+    r"(?:(?P<file>[^:\s]+):(?P<line>\d+):(?:\d+:)? )?(?P<text>.+)"
+)
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _MODULE = re.compile(r"\bmodule\s+(?:automatic\s+|static\s+)?(\w+)")
 _RANGE = re.compile(r"\[?(-?\d+):(-?\d+)\]?")
@@ -52,7 +55,8 @@ def read_ports(
             shutil.copy(path, work)
         printed = _verilate(work, files, top, parameters)
         tree = work / "objects" / "Vtop.tree.json"
-        if not tree.exists():
+        # Of modules of one name Verilator takes the first, and Icarus none.
+        if not tree.exists() or "%Warning-MODDUP" in printed:
             raise VerilogRefused(_first_error(printed, files, top))
         document = json.loads(tree.read_text())
     types = {each["addr"]: each for each in _types(document)}

@@ -47,6 +47,10 @@ VERILOG = [
         ),
     ),
     (
+        ("endmodule", "endmodule\nmodule my_gather; endmodule"),
+        "own.v:31: must be Verilog: Duplicate declaration of module: 'my_gather'",
+    ),
+    (
         ("endmodule", "endmodule\nmodule sim_ram; endmodule"),
         "c.yaml:7: systems[1].gather.verilog must not declare modules of our names: sim_ram",
     ),
@@ -59,6 +63,7 @@ VERILOG = [
 AMARANTH = [
     ("raise RuntimeError('no')", "can be imported: RuntimeError: no"),
     ("import no_such_module_anywhere", "can be imported: ModuleNotFoundError: No module named"),
+    ("import sys; sys.exit(3)", "can be imported: SystemExit: 3"),
     ("class Core(:", "own_core_1.py:1: must be Python: invalid syntax"),
     ("Core = 3", ".amaranth must name a wiring.Component of own_core_1; there are none"),
     (
@@ -87,6 +92,27 @@ AMARANTH = [
                     return 1 / 0
             """),
         "own_core_1.py:4: ZeroDivisionError: division by zero",
+    ),
+    (
+        dedent("""\
+            from amaranth.hdl import Module
+            from rtl.gather.core import GatherUnit
+            class Core(GatherUnit):
+                def elaborate(self, platform):
+                    m = Module()
+                    m.d.fast += self.busy.eq(1)
+                    return m
+            """),
+        "Domain 'fast' is used but not defined",
+    ),
+    (
+        dedent("""\
+            from rtl.gather.core import GatherUnit
+            class Core(GatherUnit):
+                def __init__(self):
+                    raise SystemExit("enough")
+            """),
+        "own_core_1.py:4: SystemExit: enough",
     ),
     (
         dedent("""\
