@@ -13,7 +13,8 @@ from cosim.formal.report import HEADINGS, Result, line, table
 from cosim.formal.sby import Outcome, Verdict, check
 from cosim.yowasp import ToolFailed
 from rtl.formal.properties import PROPERTIES
-from tests.formal.mutants import MUTANTS, rewritten
+from tests.formal.mutants import MUTANTS
+from tests.formal.rewritten import rewritten
 from tests.formal.run import check_property
 from tests.test_architecture import ROOT
 

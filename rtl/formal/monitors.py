@@ -3,7 +3,7 @@
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Assert, Signal, Value
 
-__all__ = ["claim_conserved", "claim_distance", "claim_stable", "transfers"]
+__all__ = ["claim_calm", "claim_conserved", "claim_distance", "claim_stable", "transfers"]
 
 COUNT_BITS = 4
 
@@ -23,6 +23,17 @@ def claim_stable(m, stream):
     m.d.sync += [held.eq(stream.valid & ~stream.ready), before.eq(payload)]
     with m.If(held):
         m.d.comb += Assert(stream.valid & (payload == before))
+
+
+def claim_calm(m, calm, clocks, holds):
+    """After ``clocks`` clocks in a row with ``calm`` it ``holds``."""
+    passed = Signal(range(clocks + 1))
+    with m.If(~calm):
+        m.d.sync += passed.eq(0)
+    with m.Elif(passed != clocks):
+        m.d.sync += passed.eq(passed + 1)
+    with m.If(passed == clocks):
+        m.d.comb += Assert(holds)
 
 
 def claim_conserved(m, put, word, head, depth):

@@ -10,6 +10,7 @@ from rtl.contract.nand_part import ExtendedTimes, NandPart
 from rtl.formal import claims
 from rtl.formal.channel import ChannelCheck
 from rtl.formal.free import FreeCheck
+from rtl.formal.gather_part_properties import GATHER_PART_PROPERTIES
 from rtl.formal.gather_properties import GATHER_PROPERTIES
 from rtl.formal.monitors import claim_stable
 from rtl.formal.property import Property
@@ -274,6 +275,7 @@ PROPERTIES = (
     _stable("launch-done", LaunchControl, lambda made: made.done),
     _stable("position", lambda: PositionMixer(8), lambda made: made.positions, 16),
     *GATHER_PROPERTIES,
+    *GATHER_PART_PROPERTIES,
     Property(
         "chip-enable",
         "at most one CE# is low",

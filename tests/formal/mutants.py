@@ -5,9 +5,7 @@ Controllers are broken at their ports, or made for a part with a shorter time, s
 outlive a change inside; queues and mailboxes are small and are broken inside, line by line.
 """
 
-import inspect
 from functools import partial
-from types import ModuleType
 
 from amaranth.hdl import Signal
 
@@ -23,27 +21,11 @@ import rtl.nand.mailbox
 from rtl.axi4 import Axi4Read
 from rtl.formal.properties import CLOCK, DISTANCES, controller, with_times
 from tests.formal.gather_mutants import GATHER_MUTANTS
+from tests.formal.gather_part_mutants import GATHER_PART_MUTANTS
 from tests.formal.meddled import Meddled
+from tests.formal.rewritten import rewritten
 
-__all__ = ["MUTANTS", "rewritten"]
-
-
-def rewritten(module, name, *changes):
-    """Class ``name`` of ``module`` with pieces of the module's text replaced.
-
-    Raises
-    ------
-    ValueError
-        If a piece is not there exactly once.
-    """
-    text = inspect.getsource(module)
-    for old, new in changes:
-        if text.count(old) != 1:
-            raise ValueError(f"{module.__name__} must hold {old!r} once, not {text.count(old)}")
-        text = text.replace(old, new)
-    broken = ModuleType(f"{module.__name__}_broken")
-    exec(compile(text, broken.__name__, "exec"), broken.__dict__)
-    return getattr(broken, name)
+__all__ = ["MUTANTS"]
 
 
 def meddled(meddle):
@@ -183,6 +165,7 @@ MUTANTS = {
     },
     "position-stable": {"moves on": leaky_mixer},
     **GATHER_MUTANTS,
+    **GATHER_PART_MUTANTS,
     "chip-enable": {"all fall at first": meddled(all_chips_at_first)},
     "drivers": {"stay on": meddled(drivers_stay_on)},
     **{
