@@ -1,7 +1,8 @@
 """Properties of parts of the gather unit, each part for itself between free neighbours."""
 
-from rtl.formal.gather_abort import PickerCheck
+from rtl.formal.gather_abort import ControlCheck, PickerCheck
 from rtl.formal.property import Property
+from rtl.gather.control import LaunchControl
 from rtl.gather.positions import Picker
 
 __all__ = ["GATHER_PART_PROPERTIES"]
@@ -14,6 +15,10 @@ def _picker(design=Picker):
     return PickerCheck(design(), settle=PICKER_CLOCKS)
 
 
+def _control(design=LaunchControl):
+    return ControlCheck(design())
+
+
 GATHER_PART_PROPERTIES = (
     Property(
         "gather-picker-ends",
@@ -22,5 +27,13 @@ GATHER_PART_PROPERTIES = (
         "bmc",
         12,
         _picker,
+    ),
+    Property(
+        "gather-launch-ends",
+        "a launch ends once, in the clock after its last word has left and nothing given up is on "
+        "the bus, ABORTED if it was given up before that word",
+        "bmc",
+        12,
+        _control,
     ),
 )

@@ -1,5 +1,6 @@
 """Parts of the gather unit with a line of their source changed."""
 
+import rtl.gather.control
 import rtl.gather.positions
 from tests.formal.rewritten import rewritten
 
@@ -11,6 +12,13 @@ GATHER_PART_MUTANTS = {
             rtl.gather.positions,
             "Picker",
             ("last.eq(is_last | (self.aborting & ~read))", "last.eq(is_last)"),
+        ),
+    },
+    "gather-launch-ends": {
+        "does not wait for the bus": rewritten(
+            rtl.gather.control,
+            "LaunchControl",
+            ('m.next = "SETTLE"\n', 'm.next = "DONE"\n'),
         ),
     },
 }
