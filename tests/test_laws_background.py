@@ -14,7 +14,7 @@ WRITES = {
     "reads_in_flight": 1,
     "writes_in_flight": 2,
     "size": "1 KiB",
-    "write_area": "6 KiB",
+    "write_area": "4 KiB",
     "seed": 3,
 }
 
@@ -91,7 +91,7 @@ def test_writes_remap_pages_while_lists_are_sampled(system):
     assert translation["host_pages"] == load["writes"]
 
 
-@pytest.mark.parametrize(("key", "value"), [("write_area", "3 KiB"), ("writes_in_flight", 1)])
+@pytest.mark.parametrize(("key", "value"), [("write_area", "2 KiB"), ("writes_in_flight", 1)])
 def test_every_key_of_writes_matters(key, value):
     busy, changed = (
         sampled("firmware-csd", written_beside({**WRITES, **change}))
