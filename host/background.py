@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from host.block_read import read_blocks, write_blocks
+from host.block_read import read_blocks
+from host.block_write import write_blocks
 from host.driver import NvmeDriver
 from host.errors import DeviceError
 from rtl.contract.kernel import BACKGROUND_REQUEST, Cause, Kernel, latest

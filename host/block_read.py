@@ -1,4 +1,4 @@
-"""Ordinary NVMe reads into host memory, and writes from it."""
+"""Ordinary NVMe reads into host memory."""
 
 from collections.abc import Generator
 from typing import Any
@@ -8,7 +8,7 @@ from host.driver import Command, NvmeDriver, PrpList
 from rtl.contract.kernel import Cause
 from rtl.contract.nvme import PAGE_BYTES, Opcode
 
-__all__ = ["page_addresses", "read_blocks", "write_blocks"]
+__all__ = ["page_addresses", "read_blocks"]
 
 
 def page_addresses(address: int, length: int) -> list[int]:
@@ -41,40 +41,6 @@ def read_blocks(
     try:
         cause = yield from driver.execute(command, cause, request=request)
         return buffer.load(), cause
-    finally:
-        prps.release()
-        buffer.release()
-
-
-def write_blocks(
-    driver: NvmeDriver,
-    lba: int,
-    data: bytes,
-    lba_bytes: int,
-    cause: Cause,
-    *,
-    request: int = 0,
-) -> Generator[Any, Any, Cause]:
-    """Write ``data``, whole logical blocks, with one command, from pages that lie anywhere.
-
-    Raises
-    ------
-    NvmeError
-        If the device refuses the command or fails.
-    """
-    buffer = ScatteredBuffer(driver.memory, len(data), PAGE_BYTES)
-    buffer.store(data)
-    prps = PrpList(driver.memory, buffer.pages())
-    command = Command(
-        opcode=Opcode.WRITE,
-        prp1=prps.prp1,
-        prp2=prps.prp2,
-        lba=lba,
-        blocks=len(data) // lba_bytes,
-        label="write",
-    )
-    try:
-        return (yield from driver.execute(command, cause, request=request))
     finally:
         prps.release()
         buffer.release()
