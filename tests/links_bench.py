@@ -7,7 +7,8 @@ import numpy as np
 from cosim.fpga_card import CardWindow, FpgaPort
 from cosim.host_memory import HostMemory
 from cosim.kernel import BOOT_PS, Kernel
-from cosim.links import DevicePort, Direction, HostPort, LinkParameters, PcieLink
+from cosim.link_parameters import LinkParameters
+from cosim.links import DevicePort, Direction, HostPort, PcieLink
 from cosim.spans import critical_path, stage_totals
 from host.costs import HostCosts, HostCpu
 

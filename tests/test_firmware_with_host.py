@@ -7,7 +7,8 @@ import pytest
 
 from cosim.host_memory import HostMemory
 from cosim.kernel import Kernel
-from cosim.links import DevicePort, HostPort, LinkParameters, PcieLink
+from cosim.link_parameters import LinkParameters
+from cosim.links import DevicePort, HostPort, PcieLink
 from cosim.medium import FlashMedium, IdArray
 from cosim.spans import critical_path, stage_totals
 from firmware_model.device import Device

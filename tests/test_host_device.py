@@ -6,7 +6,8 @@ import pytest
 from cosim.fpga_card import CardWindow, FpgaPort
 from cosim.host_memory import HostMemory
 from cosim.kernel import Kernel
-from cosim.links import DevicePort, Direction, HostPort, LinkParameters, PcieLink
+from cosim.link_parameters import LinkParameters
+from cosim.links import DevicePort, Direction, HostPort, PcieLink
 from cosim.medium import FlashMedium, IdArray
 from cosim.spans import critical_path
 from firmware_model.device import Device

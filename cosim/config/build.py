@@ -21,7 +21,7 @@ from cosim.config.platform import (
 )
 from cosim.config.quantities import SHARE, parse_quantity
 from cosim.config.yaml_source import YamlSource
-from cosim.links import LinkParameters, WireParameters
+from cosim.link_parameters import LinkParameters, WireParameters
 from firmware_model.parameters import (
     CoreParameters,
     DmaParameters,
