@@ -11,16 +11,49 @@ from amaranth.lib.wiring import connect
 from rtl.axi4 import Axi4Write
 from rtl.contract.codec import unpack
 from rtl.contract.gather import GatherStatus
-from rtl.contract.gather_rings import RING_LAUNCH, RingCompletion
+from rtl.contract.gather_rings import (
+    RING_LAUNCH,
+    CardRegister,
+    RingCompletion,
+    RingRegister,
+    ring_offset,
+)
 from rtl.gather.axi_checker import AxiWriteChecker
 from rtl.gather.rings import GatherRings
 from tests.gather_bench import simulate
-from tests.scenarios.gather_rings import Run, words_of
+from tests.scenarios.gather_rings import Run, set_up, words_of
 
-__all__ = ["RingBench"]
+__all__ = [
+    "COMPLETIONS",
+    "SERVE",
+    "START",
+    "TARGET_WORDS",
+    "RingBench",
+    "begin",
+    "bells",
+    "register",
+]
 
 COMPLETIONS = 0x8000
 TARGET_WORDS = 9
+
+
+SERVE = (CardRegister.CONTROL, 1)
+START = 60
+"""Clock at which rings are served; all registers are written by then."""
+
+
+def register(ring, name, value):
+    return ring_offset(ring, RingRegister[name]), value
+
+
+def begin(rings, *, completion_log2=4, enable=0xFFFF_FFFF):
+    writes = set_up(rings, completions=COMPLETIONS, completion_log2=completion_log2, enable=enable)
+    return [(0, *write) for write in writes]
+
+
+def bells(rings):
+    return [(0, *register(number, "TAIL", ring.tail)) for number, ring in enumerate(rings)]
 
 
 @dataclass

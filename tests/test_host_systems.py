@@ -393,15 +393,3 @@ def test_every_cost_moves_the_stage_that_it_belongs_to(name):
 def test_bad_parameters_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         Bench(random_graph(), make)
-
-
-def test_bad_windows_are_refused():
-    for size in (8192, 12_289):
-        with pytest.raises(ValueError, match=f"window_bytes must be at least 12288 .*, not {size}"):
-            WindowLayout(size)
-    layout = WindowLayout(16 << 20)
-    assert (layout.data_bytes, layout.descriptor_base, layout.position_base) == (
-        14 << 20,
-        14 << 20,
-        15 << 20,
-    )

@@ -136,3 +136,15 @@ def test_a_round_ends_when_its_positions_are_full(whole_lists):
     )
     found = [(part.first, part.end, len(part.positions)) for part in made]
     assert found == [(0, most, 80 * most), (most, 100, 80 * (100 - most))]
+
+
+def test_bad_windows_are_refused():
+    for size in (8192, 12_289):
+        with pytest.raises(ValueError, match=f"window_bytes must be at least 12288 .*, not {size}"):
+            WindowLayout(size)
+    layout = WindowLayout(16 << 20)
+    assert (layout.data_bytes, layout.descriptor_base, layout.position_base) == (
+        14 << 20,
+        14 << 20,
+        15 << 20,
+    )
