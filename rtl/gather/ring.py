@@ -1,6 +1,6 @@
 """One descriptor ring: its registers, the batch under way, and what is to be told of it."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -14,6 +14,7 @@ from rtl.contract.gather_rings import (
     RingError,
     RingRegister,
 )
+from rtl.gather.ring_place import RingPlace
 
 __all__ = ["DescriptorRing", "RingRun", "RunTally"]
 
@@ -124,9 +125,7 @@ class DescriptorRing(wiring.Component):
                 "busy": Out(1),
             }
         )
-        self._base, self._size = Signal(64), Signal(5)
-        self._last = Signal(INDEX_BITS)
-        """Index of the ring's last entry: its size less 1, a mask."""
+        self._place = RingPlace(DESCRIPTOR_SHIFT)
         self._tail, self._goal = Signal(INDEX_BITS), Signal(INDEX_BITS)
         self._used, self._taken = (Signal(range(result_words + 1)) for _ in range(2))
         """Words that have landed and were not taken; words taken in this clock."""
@@ -149,20 +148,12 @@ class DescriptorRing(wiring.Component):
         """A write: take it, or refuse it with an error."""
         value = self.value
         with m.Switch(self.offset):
-            for register, target, bits in (
-                (RingRegister.BASE, self._base[:32], value),
-                (RingRegister.BASE_HIGH, self._base[32:], value),
-                (RingRegister.SIZE, self._size, Mux(value > MAX_SIZE_LOG2, 0, value)),
-            ):
-                with m.Case(register):
-                    with m.If(self.enabled):
-                        m.d.comb += error.eq(RingError.BUSY)
-                    with m.Else():
-                        m.d.sync += target.eq(bits)
+            registers = RingRegister.BASE, RingRegister.BASE_HIGH, RingRegister.SIZE
+            self._place.cases(m, registers, value, error, locked=self.enabled)
             with m.Case(RingRegister.TAIL):
                 with m.If(~self.enabled):
                     m.d.comb += error.eq(RingError.DISABLED)
-                with m.Elif(value > self._last):
+                with m.Elif(value > self._place.last):
                     m.d.comb += error.eq(RingError.BEYOND)
                 with m.Else():
                     m.d.sync += self._tail.eq(value)
@@ -185,16 +176,9 @@ class DescriptorRing(wiring.Component):
         assert (RingControl.ENABLE, RingControl.ABORT) == (1, 2)
         empty = self._is_idle & (self.head == self._tail)
         with m.If(enable & ~self.enabled):
-            with m.If(~empty):
-                m.d.comb += error.eq(RingError.BUSY)
-            with m.Elif(self._base[:DESCRIPTOR_SHIFT] != 0):
-                m.d.comb += error.eq(RingError.MISALIGNED)
-            with m.Elif(self._size == 0):
-                m.d.comb += error.eq(RingError.SIZE)
-            with m.Else():
+            with self._place.enabling(m, error, busy=~empty):
                 m.d.sync += [
                     self.enabled.eq(1),
-                    self._last.eq((Const(1, INDEX_BITS + 1) << self._size) - 1),
                     Cat(self.head, self._tail, self._goal).eq(0),
                     Cat(self.landed, self._used).eq(0),
                     self._aborting.eq(0),
@@ -208,11 +192,11 @@ class DescriptorRing(wiring.Component):
         left, to_end = Signal(INDEX_BITS), Signal(INDEX_BITS + 1)
         fits, tally = Signal(), self.tally
         m.d.comb += [
-            left.eq((self._goal - self.head) & self._last),
-            to_end.eq(self._last - self.head + 1),
+            left.eq((self._goal - self.head) & self._place.last),
+            to_end.eq(self._place.last - self.head + 1),
             room.eq(self._result_words - self._used),
             fits.eq(room >= need),
-            self.run.address.eq(self._base + (self.head << DESCRIPTOR_SHIFT)),
+            self.run.address.eq(self._place.address(self.head)),
             self.run.count.eq(count),
             self.run.first.eq(self.landed & (self._result_words - 1)),
             self.run.room.eq(room),
@@ -250,7 +234,7 @@ class DescriptorRing(wiring.Component):
                 m.d.comb += [self.busy.eq(1), self.abort.eq(self._aborting)]
                 with m.If(self.over):
                     m.d.sync += [
-                        self.head.eq((self.head + count) & self._last),
+                        self.head.eq((self.head + count) & self._place.last),
                         self.consumed.eq(self.consumed + count),
                         self.words.eq(self.words + tally.words),
                         self.landed.eq(self.landed + tally.words),
@@ -289,7 +273,7 @@ class DescriptorRing(wiring.Component):
     def _drop(self, m, otherwise):
         """Give up all up to the tail; without any go to ``otherwise``."""
         left = Signal(INDEX_BITS, name=f"dropped_{otherwise.lower()}")
-        m.d.comb += [left.eq((self._tail - self.head) & self._last), self.busy.eq(1)]
+        m.d.comb += [left.eq((self._tail - self.head) & self._place.last), self.busy.eq(1)]
         m.d.sync += self._aborting.eq(0)
         with m.If(left == 0):
             m.next = otherwise

@@ -1,6 +1,6 @@
 """Writes completion entries to their ring in the DRAM, one at a time."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -12,6 +12,7 @@ from rtl.contract.gather_rings import (
     RingCompletion,
     RingError,
 )
+from rtl.gather.ring_place import RingPlace
 
 __all__ = ["CompletionWriter"]
 
@@ -68,8 +69,7 @@ class CompletionWriter(wiring.Component):
                 "busy": Out(1),
             }
         )
-        self._base, self._size = Signal(64), Signal(5)
-        self._last = Signal(MAX_SIZE_LOG2)
+        self._place = RingPlace(ENTRY_SHIFT)
         self._phase, self._is_writing = Signal(), Signal()
 
     def elaborate(self, platform):
@@ -85,20 +85,16 @@ class CompletionWriter(wiring.Component):
     def _registers(self, m, error):
         value = self.value
         with m.Switch(self.offset):
-            for register, target, bits in (
-                (CardRegister.COMPLETION_BASE, self._base[:32], value),
-                (CardRegister.COMPLETION_BASE_HIGH, self._base[32:], value),
-                (CardRegister.COMPLETION_SIZE, self._size, Mux(value > MAX_SIZE_LOG2, 0, value)),
-            ):
-                with m.Case(register):
-                    with m.If(self.enabled | self._is_writing):
-                        m.d.comb += error.eq(RingError.BUSY)
-                    with m.Else():
-                        m.d.sync += target.eq(bits)
+            registers = (
+                CardRegister.COMPLETION_BASE,
+                CardRegister.COMPLETION_BASE_HIGH,
+                CardRegister.COMPLETION_SIZE,
+            )
+            self._place.cases(m, registers, value, error, locked=self.enabled | self._is_writing)
             with m.Case(CardRegister.COMPLETION_HEAD):
                 with m.If(~self.enabled):
                     m.d.comb += error.eq(RingError.DISABLED)
-                with m.Elif(value > self._last):
+                with m.Elif(value > self._place.last):
                     m.d.comb += error.eq(RingError.BEYOND)
                 with m.Else():
                     m.d.sync += self.head.eq(value)
@@ -111,16 +107,9 @@ class CompletionWriter(wiring.Component):
         with m.If(~self.value[0]):
             m.d.sync += self.enabled.eq(0)
         with m.Elif(~self.enabled):
-            with m.If(self._is_writing):
-                m.d.comb += error.eq(RingError.BUSY)
-            with m.Elif(self._base[:ENTRY_SHIFT] != 0):
-                m.d.comb += error.eq(RingError.MISALIGNED)
-            with m.Elif(self._size == 0):
-                m.d.comb += error.eq(RingError.SIZE)
-            with m.Else():
+            with self._place.enabling(m, error, busy=self._is_writing):
                 m.d.sync += [
                     self.enabled.eq(1),
-                    self._last.eq((Const(1, MAX_SIZE_LOG2 + 1) << self._size) - 1),
                     Cat(self.tail, self.head).eq(0),
                     self._phase.eq(1),
                 ]
@@ -133,10 +122,10 @@ class CompletionWriter(wiring.Component):
         address = Signal(64)
         lane = address[ENTRY_SHIFT : beat_bytes.bit_length() - 1]
         m.d.comb += [
-            full.eq(((self.tail + 1) & self._last) == self.head),
+            full.eq(((self.tail + 1) & self._place.last) == self.head),
             word.eq(entry.payload),
             word.phase.eq(self._phase),
-            address.eq(self._base + (self.tail << ENTRY_SHIFT)),
+            address.eq(self._place.address(self.tail)),
             aw.payload.addr.eq(address),
             aw.payload.size.eq(ENTRY_SHIFT),
             aw.payload.burst.eq(Burst.INCR),
@@ -170,6 +159,6 @@ class CompletionWriter(wiring.Component):
                 with m.If(b.valid):
                     m.next = "IDLE"
                     with m.If(~self.lost):
-                        m.d.sync += self.tail.eq((self.tail + 1) & self._last)
-                        with m.If(self.tail == self._last):
+                        m.d.sync += self.tail.eq((self.tail + 1) & self._place.last)
+                        with m.If(self.tail == self._place.last):
                             m.d.sync += self._phase.eq(~self._phase)
