@@ -12,7 +12,8 @@ from cosim.progress_bar import ProgressBar
 __all__ = ["bench_app"]
 
 bench_app = typer.Typer(
-    help="Measurements: of the simulation, flash, firmware, gather unit and reads to the card.", no_args_is_help=True
+    help="Measure the simulation, flash, firmware, gather unit and reads to the card.",
+    no_args_is_help=True,
 )
 
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Also write the figures here.")]
