@@ -245,26 +245,28 @@ def example(folder, *, systems, **keys):
     return path
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("own")
+    path = example(folder, systems=2)
+    document = yaml.safe_load(path.read_text())
+    ours, _ = document["systems"]
+    same = {"gather": {"amaranth": "rtl.gather.core:GatherUnit"}}
+    same["flash_channel"] = {"amaranth": "rtl.nand.controller:FlashChannelController"}
+    document["systems"].append({**ours, "name": "same", **same})
+    path.write_text(yaml.safe_dump(document))
+    return compare(load_config(path), engine="icarus", out=folder / "run")
+
+
+@pytest.fixture
+def systems(folder):
+    return json.loads((folder / "summary.json").read_text())["systems"]
+
+
 @pytest.mark.hdl
 @pytest.mark.slow
 class TestRuns:
     """The example beside ours, and our own blocks as if they were a user's."""
-
-    @pytest.fixture(scope="class")
-    def folder(self, tmp_path_factory):
-        folder = tmp_path_factory.mktemp("own")
-        path = example(folder, systems=2)
-        document = yaml.safe_load(path.read_text())
-        ours, _ = document["systems"]
-        same = {"gather": {"amaranth": "rtl.gather.core:GatherUnit"}}
-        same["flash_channel"] = {"amaranth": "rtl.nand.controller:FlashChannelController"}
-        document["systems"].append({**ours, "name": "same", **same})
-        path.write_text(yaml.safe_dump(document))
-        return compare(load_config(path), engine="icarus", out=folder / "run")
-
-    @pytest.fixture
-    def systems(self, folder):
-        return json.loads((folder / "summary.json").read_text())["systems"]
 
     def test_all_sample_the_same(self, folder, systems):
         reference = json.loads((folder / "summary.json").read_text())["reference_sha256"]
