@@ -15,8 +15,6 @@ def echo_design(periods_ps):
     ]
     return Design(
         units=units,
-        parameters="echo",
-        emit=lambda folder: None,
         sources=(ECHO,),
     )
 

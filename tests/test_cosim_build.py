@@ -11,6 +11,7 @@ import pytest
 from cosim.engines import build as build_module
 from cosim.engines import tools
 from cosim.engines.build import BuildError, build, verilog
+from cosim.engines.design import Emission
 from cosim.engines.run import run_job
 from cosim.engines.tools import MissingSimulator, Simulator
 from rtl.top import Unit, write_top
@@ -56,13 +57,37 @@ def test_emission_is_kept_for_its_parameters(tmp_path):
     def emit(folder):
         emitted.append(folder)
 
-    design = replace(echo_design([10_000]), emit=emit)
+    design = replace(echo_design([10_000]), emissions=[Emission("echo", emit)])
     files = verilog(design, tmp_path)
     assert verilog(design, tmp_path) == files
     assert files[-1].name == "csd_top.v"
     assert len(emitted) == 1
-    verilog(replace(design, parameters="others"), tmp_path)
+    verilog(replace(design, emissions=[Emission("others", emit)]), tmp_path)
     assert len(emitted) == 2
+
+
+def test_designs_share_the_emissions_of_equal_parameters(tmp_path):
+    emitted = []
+
+    def emission(name, text):
+        def write(folder):
+            emitted.append(name)
+            (folder / f"{name}.v").write_text(text)
+
+        return Emission(f"{name} {text}", write)
+
+    one, other, third = (
+        verilog(replace(echo_design([10_000]), emissions=emissions), tmp_path)
+        for emissions in (
+            [emission("a", "1"), emission("b", "1")],
+            [emission("a", "1"), emission("b", "2")],
+            [emission("b", "2")],
+        )
+    )
+    assert emitted == ["a", "b", "b"]
+    read = [{path.name: path.read_text() for path in files} for files in (one, other, third)]
+    assert [each.get("a.v") for each in read] == ["1", "1", None]
+    assert [each["b.v"] for each in read] == ["1", "2", "2"]
 
 
 @pytest.mark.hdl
@@ -81,8 +106,8 @@ def test_a_failed_emission_leaves_nothing(tmp_path):
         raise OSError("no space")
 
     with pytest.raises(OSError, match="no space"):
-        verilog(replace(echo_design([10_000]), emit=fail), tmp_path)
-    assert [path.suffix for path in tmp_path.iterdir()] == [".lock"]
+        verilog(replace(echo_design([10_000]), emissions=[Emission("", fail)]), tmp_path)
+    assert {path.suffix for path in tmp_path.iterdir()} == {".lock"}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has this")

@@ -105,7 +105,7 @@ def test_a_share_of_the_graph_below_one_page_is_refused_before_the_build(refusal
 
 def test_more_units_than_one_word_holds_are_refused():
     with pytest.raises(ValueError, match=r"units \(flash channels, .* at most 31, not 32"):
-        Design(units=range(32), parameters="", emit=print)
+        Design(units=range(32))
 
 
 def test_most_units_are_accepted(refusal):

@@ -10,6 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from cosim import cli, compare
+from cosim.engines.design import Emission
 from cosim.engines.run import SimulationFailed
 from cosim.lockstep import Deadlock
 from cosim.medium import UnwrittenPage
@@ -160,11 +161,14 @@ class TestRun:
         def machine_design(platforms, sources=None, own=None):
             design = real(platforms, sources, own)
 
-            def emit(folder):
-                with patch("rtl.nand.unit.FlashChannelController", hasty):
-                    design.emit(folder)
+            channel, card = design.emissions
 
-            return replace(design, parameters=f"{design.parameters}, hasty", emit=emit)
+            def write(folder):
+                with patch("rtl.nand.unit.FlashChannelController", hasty):
+                    channel.write(folder)
+
+            hurried = Emission(f"{channel.parameters}, hasty", write)
+            return replace(design, emissions=[hurried, card])
 
         real = compare.machine_design
         monkeypatch.setattr(compare, "machine_design", machine_design)

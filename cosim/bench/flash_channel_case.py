@@ -9,7 +9,7 @@ from cosim.config.build import bus_phases, bus_rate, nand_part, page_layout, per
 from cosim.config.flash_build import channel_options
 from cosim.config.load import load_platform
 from cosim.config.platform import MAX_CHANNELS, MAX_LUNS, MAX_WAYS, Constant, SsdPlatform
-from cosim.engines.design import Design
+from cosim.engines.design import Design, Emission
 from cosim.engines.device import FlashArray, device_design
 from cosim.errors import UserError
 from rtl.contract.bus_times import Interface
@@ -139,7 +139,7 @@ class FlashChannelCase:
         """Its channels, each with a monitor on its bus."""
         array, bound = self.array, self.bound
 
-        def emit(folder: Path) -> None:
+        def write(folder: Path) -> None:
             emit_monitored_channel(
                 folder,
                 array.part,
@@ -154,8 +154,7 @@ class FlashChannelCase:
         plain = device_design(array)
         return replace(
             plain,
-            emit=emit,
-            parameters=f"{plain.parameters} monitored, turn {bound.turn}",
+            emissions=[Emission(f"{array!r} monitored, turn {bound.turn}", write)],
             public=(*plain.public, (MONITOR_MODULE, "counts")),
         )
 

@@ -1,6 +1,6 @@
 """Cases of the gather unit's benchmark, and the RTL that they run on."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +9,8 @@ from amaranth.lib.data import Layout
 from cosim.config.build import dram_times, period_ps
 from cosim.config.load import load_platform
 from cosim.config.platform import FpgaPlatform
-from cosim.engines.design import Design
-from cosim.engines.device import GatherCard
+from cosim.engines.design import Design, Emission
+from cosim.engines.device import GatherCard, card_emission
 from cosim.errors import UserError
 from rtl.contract.dram import DramTimes
 from rtl.contract.gather import (
@@ -20,7 +20,7 @@ from rtl.contract.gather import (
     GatherEvent,
     GatherMode,
 )
-from rtl.emit_gather import GATHER_MODULE, TRACE_MODULE, emit_dram_trace, emit_gather
+from rtl.emit_gather import TRACE_MODULE, emit_dram_trace
 from rtl.gather.core import LANES
 from rtl.gather.trace import TraceDone
 from rtl.top import Unit, gather_ports, trace_ports
@@ -120,9 +120,7 @@ class GatherBuild:
             "window_bytes": card.window_bytes,
         }
 
-        def emit(folder: Path) -> None:
-            parameters = {field.name: getattr(card, field.name) for field in fields(card)}
-            emit_gather(folder / f"{GATHER_MODULE}.v", **parameters)
+        def write_trace(folder: Path) -> None:
             emit_dram_trace(folder / f"{TRACE_MODULE}.v", **shared)
 
         gather: Any = gather_ports(
@@ -134,8 +132,7 @@ class GatherBuild:
                 Unit(name=GATHER, ports=gather, period_ps=card.period_ps),
                 Unit(name=TRACE, ports=trace, period_ps=card.period_ps),
             ],
-            parameters=f"{card!r}, trace",
-            emit=emit,
+            emissions=[card_emission(card), Emission(f"trace {shared!r}", write_trace)],
         )
 
 

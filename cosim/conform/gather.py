@@ -18,7 +18,7 @@ from cosim.conform.gather_lists import GatherLimits, Room
 from cosim.conform.hdl import BENCH_PUBLIC, bench_top
 from cosim.conform.judge import FAILED, Outcome, judge
 from cosim.engines.build import build
-from cosim.engines.design import Design
+from cosim.engines.design import Design, Emission
 from cosim.engines.run import SimulationFailed, run_job
 from cosim.engines.tools import Simulator, require
 from cosim.errors import UserError
@@ -166,14 +166,13 @@ def _design(judged: _Judged) -> Design:
     if isinstance(own, VerilogOwn):
         top = bench_top(own.top, judged.ports, own.parameters)
         return Design(
-            units=(), parameters=repr(own), emit=lambda folder: None, public=BENCH_PUBLIC,
-            sources=own.files, top=top,
+            units=(), public=BENCH_PUBLIC, sources=own.files, top=top
         )  # fmt: skip
 
-    def emit(folder: Path) -> None:
+    def write(folder: Path) -> None:
         emit_component(folder / f"{BLOCK}.v", judged.component(), BLOCK)
 
     return Design(
-        units=(), parameters=repr(judged.card), emit=emit, public=BENCH_PUBLIC,
+        units=(), emissions=[Emission(repr(judged.card), write)], public=BENCH_PUBLIC,
         top=bench_top(BLOCK, judged.ports, {}),
     )  # fmt: skip

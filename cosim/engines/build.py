@@ -109,13 +109,16 @@ def build(
 def verilog(design: Design, cache: Path | None = None) -> list[Path]:
     """All Verilog files of ``design``, its sources behind ours and the top last.
 
-    Written once for each state of ``rtl``; sources, and headers among them, are in one folder.
+    Each emission is made once for each state of ``rtl``, whatever design it is a part of; sources,
+    and headers among them, are in one folder.
     """
     root = cache if cache is not None else cache_folder()
     rtl_folder = Path(next(iter(rtl.__path__)))
     shapes = [path for path in sorted(rtl_folder.rglob("*")) if path.suffix in (".py", ".v")]
     top = design.top or write_top(design.units)
-    key = _hash([design.parameters, top, json.dumps(versions())], [*shapes, *design.sources])
+    made_from = _hash([json.dumps(versions())], shapes)
+    parameters = [emission.parameters for emission in design.emissions]
+    key = _hash([made_from, *parameters, top], design.sources)
 
     def make(work: Path) -> None:
         for path in sorted((rtl_folder / "verilog").glob("*.v")):
@@ -123,7 +126,10 @@ def verilog(design: Design, cache: Path | None = None) -> list[Path]:
         (work / OWN).mkdir()
         for path in design.sources:
             shutil.copy(path, work / OWN)
-        design.emit(work)
+        for emission in design.emissions:
+            emitted = _hash([made_from, emission.parameters], [])
+            for path in _cached(root / f"emitted-{emitted}", emission.write).iterdir():
+                shutil.copy(path, work)
         (work / f"{TOP}.v").write_text(top)
 
     folder = _cached(root / f"verilog-{key}", make)

@@ -1,14 +1,31 @@
-"""What an HDL simulator is to build: units, the writer of their Verilog, and what is reachable."""
+"""What an HDL simulator is to build: units, the writers of their Verilog, and what is reachable."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["MOST_UNITS", "Design"]
+__all__ = ["MOST_UNITS", "Design", "Emission"]
 
 MOST_UNITS = 31
 """One bit a unit, in words that the VPI takes and gives as plain integers."""
+
+
+@dataclass(frozen=True)
+class Emission:
+    """Verilog that is written from Python: a part of a design that others may share.
+
+    Parameters
+    ----------
+    parameters : str
+        Every parameter that shapes it, as one canonical text: with the sources of ``rtl`` it names
+        what ``write`` wrote.
+    write : callable
+        Writes the Verilog files into a folder; called only if that was not done before.
+    """
+
+    parameters: str
+    write: Callable[[Path], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,11 +36,8 @@ class Design:
     ----------
     units : sequence of rtl.top.Unit
         In the order in which simultaneous events are delivered.
-    parameters : str
-        Every parameter that shapes the emitted Verilog, as one canonical text: with the sources
-        of ``rtl`` it names what ``emit`` wrote.
-    emit : callable
-        Writes the units' Verilog files into a folder; called only if that was not done before.
+    emissions : sequence of Emission
+        The units' Verilog; no two write a file of the same name.
     public : sequence of (module, variable)
         What Python reaches below the top.
     inlined : sequence of str
@@ -42,8 +56,7 @@ class Design:
     """
 
     units: Sequence[Any]
-    parameters: str
-    emit: Callable[[Path], object]
+    emissions: Sequence[Emission] = ()
     public: Sequence[tuple[str, str]] = (("sim_ram", "mem"),)
     inlined: Sequence[str] = ()
     sources: Sequence[Path] = ()

@@ -1,11 +1,11 @@
 """The designs of devices: flash channels, and the gather unit beside them."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from amaranth.lib.data import Layout
 
-from cosim.engines.design import Design
+from cosim.engines.design import Design, Emission
 from cosim.own.block import Own
 from rtl.contract.bch import BchCode
 from rtl.contract.channel import ChannelCounters, ChannelEvent
@@ -16,7 +16,7 @@ from rtl.emit import emit_channel
 from rtl.emit_gather import GATHER_MODULE, emit_gather
 from rtl.top import Unit, channel_ports, gather_ports
 
-__all__ = ["FlashArray", "GatherCard", "device_design"]
+__all__ = ["FlashArray", "GatherCard", "card_emission", "device_design"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +64,7 @@ class GatherCard:
 def device_design(flash: FlashArray, card: GatherCard | None = None) -> Design:
     """``flash.channels`` channels, units ``ch0``, ``ch1``..., then the unit ``gather``."""
 
-    def emit(folder: Path) -> None:
+    def write_channel(folder: Path) -> None:
         emit_channel(
             folder,
             flash.part,
@@ -80,9 +80,6 @@ def device_design(flash: FlashArray, card: GatherCard | None = None) -> Design:
             are_erased=flash.are_erased,
             own=flash.own,
         )
-        if card is not None:
-            parameters = {field.name: getattr(card, field.name) for field in fields(card)}
-            emit_gather(folder / f"{GATHER_MODULE}.v", **parameters)
 
     ports = channel_ports(
         ways=flash.ways,
@@ -95,7 +92,10 @@ def device_design(flash: FlashArray, card: GatherCard | None = None) -> Design:
         Unit(name=f"ch{channel}", ports=ports, period_ps=flash.period_ps)
         for channel in range(flash.channels)
     ]
+    # All channels are one module.
+    emissions = [Emission(repr(replace(flash, channels=1)), write_channel)]
     if card is not None:
+        emissions.append(card_emission(card))
         gather = gather_ports(
             event_bits=Layout.cast(GatherEvent).size,
             counter_bits=Layout.cast(GatherCounters).size,
@@ -104,11 +104,20 @@ def device_design(flash: FlashArray, card: GatherCard | None = None) -> Design:
         units.append(Unit(name="gather", ports=gather, period_ps=card.period_ps))
     return Design(
         units=units,
-        parameters=repr((flash, card)),
-        emit=emit,
+        emissions=emissions,
         inlined=("flash_channel_unit", "nand_die", "unit_clock"),
         sources=_sources(flash.own, None if card is None else card.own),
     )
+
+
+def card_emission(card: GatherCard) -> Emission:
+    """The module of unit ``gather``."""
+
+    def write(folder: Path) -> None:
+        parameters = {field.name: getattr(card, field.name) for field in fields(card)}
+        emit_gather(folder / f"{GATHER_MODULE}.v", **parameters)
+
+    return Emission(repr(card), write)
 
 
 def _sources(*blocks: Own | None) -> tuple[Path, ...]:
