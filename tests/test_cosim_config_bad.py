@@ -1,6 +1,7 @@
 """Every way in which a configuration is refused: one line with file, place, rule and value."""
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -53,3 +54,17 @@ def test_a_contradiction_within_a_platform_file_has_its_line(write_config, tmp_p
     line = next(n for n, row in enumerate(text.splitlines(), 1) if "ways:" in row)
     found = refusal(write_config(("systems:", "platforms: {ssd: my.yaml}\nsystems:")))
     assert found == f"my.yaml:{line}: ssd.flash.ways must be at most chip_enables, not 16 > 8"
+
+
+@pytest.mark.parametrize("name", ["t_prog", "t_bers", "t_rst"])
+def test_a_watchdog_is_longer_than_what_a_lun_may_take(name, write_config):
+    keys = {"ssd.flash.operations": "all", f"ssd.nand.{name}": "4 ms", "ssd.flash.watchdog": "4 ms"}
+    text = "".join(f'  {key}: "{value}"\n' for key, value in keys.items())
+    path = write_config(("platform_overrides:\n", f"platform_overrides:\n{text}"))
+    rule = f"watchdog must be above {name}, not 4000000000 ps <= 4000000000 ps"
+    line = next(
+        n for n, row in enumerate(Path(path).read_text().splitlines(), 1) if "watchdog" in row
+    )
+    assert refusal(path) == f"{path}:{line}: platform_overrides.ssd.flash.{rule}"
+    longer = text.replace('watchdog: "4 ms"', 'watchdog: "4001 us"')
+    load_config(write_config(("platform_overrides:\n", f"platform_overrides:\n{longer}")))

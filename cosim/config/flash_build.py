@@ -135,6 +135,7 @@ def check_flash(ssd: SsdPlatform, source: YamlSource | None = None) -> None:
         _check_addresses(nand_part(ssd))
     with naming("ssd", source, "flash", "nand"):
         _check_ways(ssd)
+        _check_watchdog(ssd)
 
 
 def _check_ways(ssd: SsdPlatform) -> None:
@@ -142,6 +143,21 @@ def _check_ways(ssd: SsdPlatform) -> None:
     ways, enables = ssd.flash.ways.value, ssd.nand.chip_enables.value
     if ways > enables:
         raise ValueError(f"ways must be at most chip_enables, not {ways} > {enables}")
+
+
+def _check_watchdog(ssd: SsdPlatform) -> None:
+    """Refuse a watchdog that gives up a LUN which does what it was asked to do."""
+    limit_ps = channel_options(ssd)["watchdog_ps"]
+    if limit_ps is None:
+        return
+    names = ("t_r", "t_prog", "t_bers", "t_rst")
+    times = {name: getattr(ssd.nand, name) for name in names}
+    busy_ps = {name: time.value for name, time in times.items() if time is not None}
+    longest = max(busy_ps, key=busy_ps.__getitem__)
+    if limit_ps <= busy_ps[longest]:
+        raise ValueError(
+            f"watchdog must be above {longest}, not {limit_ps} ps <= {busy_ps[longest]} ps"
+        )
 
 
 def _check_addresses(part: NandPart) -> None:

@@ -15,7 +15,9 @@ from rtl.contract.channel import ArrayOperation
 from rtl.contract.codec import pack
 from rtl.contract.gather import DESCRIPTOR_MAGIC, GatherDescriptor, GatherMode
 from rtl.contract.kernel import latest
+from rtl.contract.nand_array import NandArrayTimes
 
+HANG_PS = 60_000_000
 LISTS = 64
 """Of a launch of :func:`run_two_workers`: more work than the software between two launches."""
 
@@ -116,14 +118,14 @@ async def run_media_error(dut, job):
 
 
 async def run_hanging(dut, job):
-    """The same, of dies that are busy with a read for as long as with an erase."""
+    """The same, of dies that are busy with a read for :data:`HANG_PS`."""
     machine = await start(dut, job)
+    times = [TIMES[ArrayOperation.READ], "hang_ps"]
+    NandArrayTimes.hang_ps = HANG_PS
 
     def turn():
-        TIMES[ArrayOperation.READ], TIMES[ArrayOperation.ERASE] = (
-            TIMES[ArrayOperation.ERASE],
-            TIMES[ArrayOperation.READ],
-        )
+        times.reverse()
+        TIMES[ArrayOperation.READ] = times[0]
 
     await fail_once(machine, Path(job["folder"]), turn)
 
