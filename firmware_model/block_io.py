@@ -7,6 +7,7 @@ from firmware_model.core import Cores
 from firmware_model.counters import Counters
 from firmware_model.dma import split
 from firmware_model.dma_orders import DmaOrders
+from firmware_model.flash_queues import FlashClass
 from firmware_model.outcome import CommandError, Outcome, Stop, settle
 from firmware_model.page_buffer import pair_mask
 from firmware_model.page_reader import PageReader
@@ -192,6 +193,7 @@ class BlockIo:
                 cause,
                 request=request,
                 whole=self._parameters.block_read_whole_page,
+                kind=FlashClass.HOST,
             )
         except CommandError as error:
             return Outcome(error.cause, error.status)

@@ -86,6 +86,7 @@ class Device:
             dram,
             self.counters,
             read_retries=parameters.read_retries,
+            order=parameters.flash_order,
         )
         self.layer: TranslationLayer | None = None
         if parameters.ftl is not None:

@@ -8,7 +8,8 @@ import simpy
 
 from firmware_model.arm_machine import ArmProgram, Run
 from firmware_model.fits import Rows
-from firmware_model.flash_queues import ChannelQueues, Read
+from firmware_model.flash_choice import FlashOrder, channel_queues
+from firmware_model.flash_queues import FlashClass, Read
 from firmware_model.mismatch import equal, words
 from firmware_model.page_buffer import Fill
 from firmware_model.tables import NONE, empty_tables, entries, listed
@@ -19,7 +20,7 @@ from rtl.contract.kernel import Cause
 from rtl.contract.page import PageLayout
 from rtl.contract.striping import Striping
 
-__all__ = ["flash_rows", "translate_rows"]
+__all__ = ["Story", "flash_rows", "tell", "translate_rows"]
 
 LAYOUT = PageLayout(page_bytes=16384, spare_bytes=1664)
 STRIPING = Striping(channels=8, ways=8, luns=2, rows=64)
@@ -74,13 +75,16 @@ def translate_rows(program: ArmProgram) -> dict[str, Rows]:
     return {"translate": rows}
 
 
-class _Story:
-    """Reads of one channel, in C and in the model."""
+class Story:
+    """Reads of one channel, in C and in the model.
 
-    def __init__(self, program: ArmProgram, channel: int = 3) -> None:
+    ``order`` is how the channel chooses.
+    """
+
+    def __init__(self, program: ArmProgram, order: FlashOrder, channel: int = 3) -> None:
         self.program = program
         self.channel = channel
-        self.queues = ChannelQueues(simpy.Environment(), STRIPING.ways, STRIPING.luns)
+        self.queues = channel_queues(simpy.Environment(), STRIPING.ways, STRIPING.luns, order)
         self.memory = empty_tables(8, 7)
         self.memory[0]["free_fill"] = 0
         self.read_of: dict[Read, int] = {}
@@ -98,7 +102,25 @@ class _Story:
         self.memory = np.frombuffer(run.memory["table"], self.memory.dtype).copy()
         return run
 
-    def put(self, place: tuple[int, int], row: int, fill: Fill) -> tuple[dict[str, int], Run]:
+    def queue_step(self, number: int, kind: FlashClass) -> Run:
+        """Run the routine that queues a read."""
+        return self.run("flash_queue", "table", "table:geometry", number)
+
+    def issue_step(self, **objects: bytes) -> Run:
+        """Run the one that hands a command over."""
+        return self.run("flash_issue", "registers", "table", self.channel, **objects)
+
+    def complete_step(self, **objects: bytes) -> Run:
+        """Run the one that takes a completion."""
+        return self.run(
+            "flash_complete",
+            *("registers", "table", "table:geometry", self.channel, "table:corrected"),
+            **objects,
+        )
+
+    def put(
+        self, place: tuple[int, int], row: int, fill: Fill, kind: FlashClass
+    ) -> tuple[dict[str, int], Run]:
         """Queue a read of the codeword pairs of ``fill``."""
         table = self.memory[0]
         number = len(self.read_of)
@@ -111,10 +133,10 @@ class _Story:
             table["jobs"][number][name] = value
         page = STRIPING.physical(STRIPING.logical(self.channel, way, lun, row))
         size = LAYOUT.pair_bytes
-        read = Read(page, fill.first * size, fill.count * size, NOW, 0, None)
-        counts = self.queues.lun(page).queue_work()
+        read = Read(page, fill.first * size, fill.count * size, NOW, 0, None, kind=kind)
+        counts = self.queues.queue_work(page, read.kind)
         self.read_of[read] = number
-        run = self.run("flash_queue", "table", "table:geometry", number)
+        run = self.queue_step(number, kind)
         self.queues.put(read)
         made = self.memory[0]["fills"][number]["read"]
         found = tuple(int(made[name]) for name in ("way", "lun", "row", "column", "length", "tag"))
@@ -125,9 +147,7 @@ class _Story:
     def issue(self) -> tuple[dict[str, int], Run]:
         """Hand over the next command."""
         read, lun = self.queues.take()
-        run = self.run(
-            "flash_issue", "registers", "table", self.channel, registers=bytes(16) + words(1)
-        )
+        run = self.issue_step(registers=bytes(16) + words(1))
         equal("read of flash_issue", run.value, self.read_of[read])
         command = pack(
             ChannelCommand,
@@ -141,12 +161,12 @@ class _Story:
         equal("command of flash_issue", run.memory["registers"][:16], command)
         self.flying.append(read)
         self.compare()
-        return lun.issue_work(), run
+        return self.queues.issue_work(lun), run
 
     def complete(self, status: ChannelStatus, corrected: int) -> tuple[dict[str, int], Run]:
         """Take the completion of the oldest command."""
         read = self.flying.popleft()
-        counts = self.queues.lun(read.place).completion_work()
+        counts = self.queues.completion_work(read.place)
         words_of = pack(
             ChannelCompletion,
             tag=self.read_of[read],
@@ -156,15 +176,8 @@ class _Story:
             nand_status=0xE0,
             failed=2,
         )[:8]
-        run = self.run(
-            "flash_complete",
-            "registers",
-            "table",
-            "table:geometry",
-            self.channel,
-            "table:corrected",
-            registers=bytes(32) + words_of + bytes(4),
-            table_corrected=words(5),
+        run = self.complete_step(
+            registers=bytes(32) + words_of + bytes(4), table_corrected=words(5)
         )
         self.queues.end(read.place, NOW)
         good = status == ChannelStatus.OK
@@ -189,25 +202,32 @@ class _Story:
         equal("ring of a channel", ring, [names[lun] for lun in self.queues.ready])
 
 
-def flash_rows(program: ArmProgram, steps: int = 600) -> dict[str, Rows]:
+def tell(story: Story, steps: int) -> dict[str, Rows]:
     """A random order of reads: rows of all three routines."""
     generator = np.random.default_rng(9)
-    story = _Story(program)
+    queue, issue, complete = story.queues.routines
     rows: dict[str, Rows] = {}
     for _ in range(steps):
         choice = int(generator.integers(3))
-        if choice == 0 or not (story.queues.ready or story.flying):
+        if choice == 0 or not (story.queues.has_work or story.flying):
             # A few LUNs get most reads.
             place = story.places[int(generator.integers(16)) ** 2 // 16]
             first = int(generator.integers(LAYOUT.codewords // 2))
             count = int(generator.integers(1, LAYOUT.codewords // 2 - first + 1))
-            row = story.put(place, int(generator.integers(64)), Fill(first, count, None))
-            rows.setdefault("flash_queue", []).append(row)
-        elif choice == 1 and story.queues.ready:
-            rows.setdefault("flash_issue", []).append(story.issue())
+            row = int(generator.integers(64))
+            kind = FlashClass(row % len(FlashClass))
+            told = story.put(place, row, Fill(first, count, None), kind)
+            rows.setdefault(queue, []).append(told)
+        elif choice == 1 and story.queues.has_work:
+            rows.setdefault(issue, []).append(story.issue())
         elif story.flying:
             bad = generator.random() < 0.2
             status = ChannelStatus.UNCORRECTABLE if bad else ChannelStatus.OK
-            row = story.complete(status, int(generator.integers(100)))
-            rows.setdefault("flash_complete", []).append(row)
+            told = story.complete(status, int(generator.integers(100)))
+            rows.setdefault(complete, []).append(told)
     return rows
+
+
+def flash_rows(program: ArmProgram, steps: int = 600) -> dict[str, Rows]:
+    """The story of LUNs in turn."""
+    return tell(Story(program, FlashOrder()), steps)

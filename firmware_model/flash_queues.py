@@ -2,13 +2,33 @@
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Any
+from enum import IntEnum
+from typing import Any, NamedTuple
 
 from rtl.contract.channel import COMMANDS_PER_LUN, ChannelOperation
 from rtl.contract.kernel import Cause
 from rtl.contract.striping import PhysicalPage
 
-__all__ = ["ChannelQueues", "LunQueue", "Read", "WayQueues"]
+__all__ = ["ChannelQueues", "FlashClass", "LunQueue", "Read", "Routines", "WayQueues"]
+
+
+class FlashClass(IntEnum):
+    """Whose work a flash command is."""
+
+    HOST = 0
+    """An ordinary read, and reads of the map for it."""
+    SAMPLING = 1
+    """A page that a gather needs, and reads of the map for it."""
+    BACKGROUND = 2
+    """Writes, garbage collection, and what the translation layer does of its own accord."""
+
+
+class Routines(NamedTuple):
+    """Names of the three steps of a command in the cost tables."""
+
+    queue: str
+    issue: str
+    complete: str
 
 
 @dataclass(eq=False)
@@ -28,6 +48,7 @@ class Read:
     operation: ChannelOperation = ChannelOperation.READ
     data: bytes = b""
     is_plain: bool = False
+    kind: FlashClass = FlashClass.BACKGROUND
 
 
 class LunQueue:
@@ -43,23 +64,6 @@ class LunQueue:
     @property
     def full(self) -> bool:
         return self.outstanding == COMMANDS_PER_LUN
-
-    def queue_work(self) -> dict[str, int]:
-        """What the cost of ``flash_queue`` depends on.
-
-        ``first`` says that no read waits, ``ring`` that the LUN comes into the ring.
-        """
-        first = not self.waiting
-        return {"first": int(first), "ring": int(first and not self.full)}
-
-    def issue_work(self) -> dict[str, int]:
-        """The same of ``flash_issue``, after its read was taken; ``more`` reads are waiting."""
-        more = bool(self.waiting)
-        return {"more": int(more), "ring": int(more and not self.full)}
-
-    def completion_work(self) -> dict[str, int]:
-        """The same of ``flash_complete``, before its command is counted off."""
-        return {"full": int(self.full), "ring": int(self.full and bool(self.waiting))}
 
 
 class WayQueues:
@@ -82,8 +86,13 @@ class WayQueues:
 class ChannelQueues:
     """LUNs of one channel; ``ready`` are those that have both a read waiting and room for it.
 
-    ``news`` is an event that comes when there is a ready one again.
+    They are a ring: the LUN that has been in it longest gets the next command. ``news`` is an event
+    that comes when there is a ready one again.
     """
+
+    routines = Routines("flash_queue", "flash_issue", "flash_complete")
+    again: tuple[dict[str, int], dict[str, int]] = {"more": 0, "ring": 0}, {"full": 0, "ring": 0}
+    """What issue and completion cost of a read whose LUN has no other, waiting or under way."""
 
     def __init__(self, env: Any, ways: int, luns: int) -> None:
         self.ways = tuple(WayQueues(luns) for _ in range(ways))
@@ -98,6 +107,34 @@ class ChannelQueues:
     def lun(self, place: PhysicalPage) -> LunQueue:
         """The queue of the LUN that ``place`` is in."""
         return self.luns[place.way, place.lun]
+
+    @property
+    def has_work(self) -> bool:
+        """Whether :meth:`take` has something to take."""
+        return bool(self.ready)
+
+    def has_more(self, lun: LunQueue) -> bool:
+        """Whether more is waiting for a LUN."""
+        return bool(lun.waiting)
+
+    def queue_work(self, place: PhysicalPage, kind: FlashClass) -> dict[str, int]:
+        """What the cost of queueing depends on.
+
+        ``first`` says that no read waits, ``ring`` that the LUN comes into the ring.
+        """
+        lun = self.lun(place)
+        first = not lun.waiting
+        return {"first": int(first), "ring": int(first and not lun.full)}
+
+    def issue_work(self, lun: LunQueue) -> dict[str, int]:
+        """The same of the issue, after its read was taken; ``more`` reads are waiting."""
+        more = bool(lun.waiting)
+        return {"more": int(more), "ring": int(more and not lun.full)}
+
+    def completion_work(self, place: PhysicalPage) -> dict[str, int]:
+        """The same of the completion, before its command is counted off."""
+        lun = self.lun(place)
+        return {"full": int(lun.full), "ring": int(lun.full and bool(lun.waiting))}
 
     def put(self, read: Read) -> bool:
         """Queue a read; says whether its LUN has room for one more command."""
@@ -141,5 +178,8 @@ class ChannelQueues:
         if lun.way.held:
             return
         self.ready.append(lun)
+        self._tell()
+
+    def _tell(self) -> None:
         if not self.news.triggered:
             self.news.succeed()

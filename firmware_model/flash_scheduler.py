@@ -1,12 +1,14 @@
 """Queues of flash commands, one a LUN, their issue and completion on the cores."""
 
 from collections.abc import Generator
+from functools import partial
 from typing import Any
 
 from firmware_model.core import Cores
 from firmware_model.counters import Counters
 from firmware_model.dma import Dram
-from firmware_model.flash_queues import ChannelQueues, Read, WayQueues
+from firmware_model.flash_choice import FlashOrder, channel_queues
+from firmware_model.flash_queues import ChannelQueues, FlashClass, Read, WayQueues
 from firmware_model.flash_steps import FlashSteps
 from firmware_model.parameters import Task
 from firmware_model.read_retry import ReadRetry
@@ -22,8 +24,8 @@ __all__ = ["FlashScheduler"]
 class FlashScheduler:
     """Issues page reads to the flash channels and brings their data into the SSD's DRAM.
 
-    A read waits in the queue of its LUN. LUNs that have room and a read form a ring, from which the
-    channel's next command is taken; a full LUN is not in the ring, so that no step is spent on it.
+    A read waits in the queue of its LUN. Which one is a channel's next command, of those for LUNs
+    with room, is the choice of its :class:`ChannelQueues`; no step is spent on a full LUN.
     Queueing a read costs a step; so do its issue and its completion (:class:`FlashSteps`), and only
     after the latter is there room in the LUN.
 
@@ -45,54 +47,63 @@ class FlashScheduler:
         counters: Counters,
         *,
         read_retries: int = 0,
+        order: FlashOrder,
     ) -> None:
         self._env = kernel.env
         self._layout = layout
         self._cores = cores
         self._counters = counters
-        self._steps = FlashSteps(flash, layout, cores, dram, counters)
+        self._channels = tuple(
+            channel_queues(self._env, flash.ways, flash.luns, order) for _ in range(flash.channels)
+        )
+        queues = self._channels[0]
+        self._routines = queues.routines
+        self._steps = FlashSteps(flash, layout, cores, dram, counters, queues)
         self._retry = ReadRetry(flash, cores, self._steps, read_retries, counters)
         self._reset = WayReset(flash, cores, counters)
-        self._channels = tuple(
-            ChannelQueues(self._env, flash.ways, flash.luns) for _ in range(flash.channels)
-        )
         for channel in self._channels:
             self._env.process(self._issue(channel))
 
     def read(
-        self, place: PhysicalPage, pair: int, pairs: int, cause: Cause, *, request: int
+        self,
+        place: PhysicalPage,
+        pair: int,
+        pairs: int,
+        cause: Cause,
+        *,
+        request: int,
+        kind: FlashClass = FlashClass.BACKGROUND,
     ) -> Generator[Any, Any, tuple[bytes | None, Cause]]:
         """Read ``pairs`` codeword pairs from pair ``pair`` on.
 
         Returns the raw codewords, or None where they could not be corrected, or did not come.
         Whatever the flash port raises (a page never written) is an error of the run.
         """
-        channel = self._channels[place.channel]
-        cause = yield from self._cores.run_by_state(
-            Task.TRANSLATE,
-            "flash_queue",
-            cause,
-            channel.lun(place).queue_work,
-            request=request,
-        )
         size = self._layout.pair_bytes
-        order = Read(place, pair * size, pairs * size, cause, request, self._env.event())
-        self._counters.lun_full += not channel.put(order)
-        result: tuple[bytes | None, Cause] = yield order.done
+        order = Read(place, pair * size, pairs * size, cause, request, self._env.event(), kind=kind)
+        result: tuple[bytes | None, Cause] = yield from self._queue(order)
         return result
 
     def read_as_it_is(
         self, place: PhysicalPage, column: int, length: int, cause: Cause, *, request: int
     ) -> Generator[Any, Any, tuple[FlashResult, Cause]]:
         """Read raw bytes from any codeword on, and take what comes, wrong bits included."""
-        channel = self._channels[place.channel]
-        cause = yield from self._cores.run_by_state(
-            Task.TRANSLATE, "flash_queue", cause, channel.lun(place).queue_work, request=request
-        )
         order = Read(place, column, length, cause, request, self._env.event(), is_plain=True)
-        self._counters.lun_full += not channel.put(order)
-        result: tuple[FlashResult, Cause] = yield order.done
+        result: tuple[FlashResult, Cause] = yield from self._queue(order)
         return result
+
+    def _queue(self, order: Read) -> Generator[Any, Any, Any]:
+        """Spend the step that queues a read, and wait for its end."""
+        channel = self._channels[order.place.channel]
+        order.cause = yield from self._cores.run_by_state(
+            Task.TRANSLATE,
+            self._routines.queue,
+            order.cause,
+            partial(channel.queue_work, order.place, order.kind),
+            request=order.request,
+        )
+        self._counters.lun_full += not channel.put(order)
+        return (yield order.done)
 
     def put(
         self,
@@ -115,15 +126,15 @@ class FlashScheduler:
     def _issue(self, channel: ChannelQueues) -> Generator[Any, Any, None]:
         issued: list[Cause] = []
         while True:
-            if not channel.ready:
+            if not channel.has_work:
                 channel.news = self._env.event()
                 yield channel.news
                 continue
             order, lun = channel.take()
-            self._counters.lun_full += bool(lun.waiting) and lun.full
+            self._counters.lun_full += channel.has_more(lun) and lun.full
             freed = [lun.freed] if lun.freed is not None else []
             page, cause = yield from self._steps.issue(
-                order, latest([order.cause, *freed, *issued]), lun.issue_work()
+                order, latest([order.cause, *freed, *issued]), channel.issue_work(lun)
             )
             issued = [cause]
             self._env.process(self._complete(channel, order, page))
@@ -131,10 +142,11 @@ class FlashScheduler:
     def _complete(
         self, channel: ChannelQueues, order: Read, event: Any
     ) -> Generator[Any, Any, None]:
-        lun = channel.lun(order.place)
-        page, cause = yield from self._steps.complete(order, event, lun.completion_work)
+        way = channel.lun(order.place).way
+        page, cause = yield from self._steps.complete(
+            order, event, partial(channel.completion_work, order.place)
+        )
         channel.end(order.place, cause)
-        way = lun.way
         if order.is_plain or order.operation != ChannelOperation.READ:
             if page.status == ChannelStatus.TIMEOUT:
                 raise RuntimeError(f"A LUN must become ready before the watchdog ends {order}")

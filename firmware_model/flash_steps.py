@@ -6,7 +6,7 @@ from typing import Any
 from firmware_model.core import Cores
 from firmware_model.counters import Counters
 from firmware_model.dma import Dram
-from firmware_model.flash_queues import Read
+from firmware_model.flash_queues import ChannelQueues, Read
 from firmware_model.parameters import Task
 from rtl.contract.channel import ChannelOperation, ChannelStatus
 from rtl.contract.kernel import Cause, FlashPort, PageRead
@@ -20,12 +20,20 @@ class FlashSteps:
 
     The command costs a step on the core that issues it. A page that is read moves from its landing
     slot to the SSD's DRAM by the channel's own DMA, without a core. Then the core that finds the
-    completion spends a step on it.
+    completion spends a step on it. ``queues`` tell what the steps are called.
     """
 
     def __init__(
-        self, flash: FlashPort, layout: PageLayout, cores: Cores, dram: Dram, counters: Counters
+        self,
+        flash: FlashPort,
+        layout: PageLayout,
+        cores: Cores,
+        dram: Dram,
+        counters: Counters,
+        queues: ChannelQueues,
     ) -> None:
+        self._routines = queues.routines
+        self.again_issue, self.again_complete = queues.again
         self._flash = flash
         self._layout = layout
         self._cores = cores
@@ -37,10 +45,10 @@ class FlashSteps:
     ) -> Generator[Any, Any, tuple[Any, Cause]]:
         """Give the command to the channel; returns the event of its end, and the step.
 
-        ``work`` is what the cost of ``flash_issue`` depends on.
+        ``work`` is what the cost of the issue depends on.
         """
         cause = yield from self._cores.run(
-            Task.FLASH_ISSUE, "flash_issue", cause, request=order.request, **work
+            Task.FLASH_ISSUE, self._routines.issue, cause, request=order.request, **work
         )
         if order.operation == ChannelOperation.READ:
             page = self._flash.read(
@@ -67,7 +75,7 @@ class FlashSteps:
     ) -> Generator[Any, Any, tuple[PageRead, Cause]]:
         """Wait for the page, move it to DRAM, and take notice of it.
 
-        ``work`` tells at the step's beginning what the cost of ``flash_complete`` depends on.
+        ``work`` tells at the step's beginning what the cost of the completion depends on.
         """
         page: PageRead = yield event
         if page.status == ChannelStatus.BAD_COMMAND:
@@ -83,7 +91,7 @@ class FlashSteps:
             )
             self._flash.free(order.place.channel, page.slot, cause)
         cause = yield from self._cores.run_by_state(
-            Task.FLASH_COMPLETION, "flash_complete", cause, work, request=order.request
+            Task.FLASH_COMPLETION, self._routines.complete, cause, work, request=order.request
         )
         self._counters.corrected_bits += page.corrected
         self._counters.uncorrectable += page.status == ChannelStatus.UNCORRECTABLE

@@ -13,6 +13,7 @@ from firmware_model.buffer_work import (
 )
 from firmware_model.core import Cores
 from firmware_model.counters import Counters
+from firmware_model.flash_queues import FlashClass
 from firmware_model.flash_scheduler import FlashScheduler
 from firmware_model.ftl.map_reader import MapReader
 from firmware_model.outcome import CommandError
@@ -63,7 +64,14 @@ class PageReader:
         return (yield from self._cores.run(Task.TRANSLATE, "translate", cause, request=request))
 
     def fetch(
-        self, page: int, pairs: int, cause: Cause, *, request: int, whole: bool
+        self,
+        page: int,
+        pairs: int,
+        cause: Cause,
+        *,
+        request: int,
+        whole: bool,
+        kind: FlashClass = FlashClass.BACKGROUND,
     ) -> Generator[Any, Any, tuple[Frame, Cause]]:
         """Pin the frame of ``page`` with at least the codeword pairs of the mask ``pairs`` in it.
 
@@ -79,7 +87,7 @@ class PageReader:
         ok = True
         if self._places is not None and pairs & ~frame.valid & ~frame.arriving:
             try:
-                place, cause = yield from self._places.hold(page, cause, request=request)
+                place, cause = yield from self._places.hold(page, cause, request=request, kind=kind)
             except CommandError as error:
                 task = Task.TRANSLATE
                 cause = yield from self.finish(frame, task, error.cause, request=request)
@@ -92,7 +100,7 @@ class PageReader:
             everything = (1 << self._extents.layout.codewords // 2) - 1
             fill = self._buffer.begin_fill(frame, everything if whole else missing)
             raw, cause = yield from self._scheduler.read(
-                place, fill.first, fill.count, cause, request=request
+                place, fill.first, fill.count, cause, request=request, kind=kind
             )
             ok = raw is not None
             cause = yield from self._cores.run_by_state(

@@ -5,11 +5,12 @@ in the platform files; nothing here has a default that is a physical constant.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from fractions import Fraction
 from types import MappingProxyType
 
+from firmware_model.flash_choice import FlashOrder
 from firmware_model.ftl.geometry import FtlParameters
 from firmware_model.replacement import POLICIES
 from rtl.contract.nvme import PAGE_BYTES
@@ -237,6 +238,8 @@ class FirmwareParameters:
         codeword pairs from the first to the last one that is needed.
     read_retries : int
         Read levels beside 0 at which a page that cannot be corrected is read again.
+    flash_order : FlashOrder
+        Which of the commands that wait for a channel is its next one.
     ftl : FtlParameters, optional
         The translation layer of a device that can be written; without it pages lie where the
         striping puts them.
@@ -264,6 +267,7 @@ class FirmwareParameters:
     sampling_whole_page: bool = True
     block_read_whole_page: bool = True
     read_retries: int = 0
+    flash_order: FlashOrder = field(default_factory=FlashOrder)
     ftl: FtlParameters | None = None
 
     def __post_init__(self) -> None:

@@ -66,8 +66,9 @@ class ReadRetry:
         self, order: Read, cause: Cause
     ) -> Generator[Any, Any, tuple[bytes | None, Cause]]:
         # The LUN has neither another read waiting nor another command.
-        event, _ = yield from self._steps.issue(order, cause, {"more": 0, "ring": 0})
-        page, cause = yield from self._steps.complete(order, event, lambda: {"full": 0, "ring": 0})
+        steps = self._steps
+        event, _ = yield from steps.issue(order, cause, steps.again_issue)
+        page, cause = yield from steps.complete(order, event, lambda: steps.again_complete)
         self._counters.read_retries += 1
         if page.status != ChannelStatus.OK:
             return None, cause

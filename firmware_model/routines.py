@@ -10,6 +10,7 @@ from firmware_model.buffer_cases import buffer_rows
 from firmware_model.distinct_cases import DISTINCT_COUNTS, distinct_case, distinct_total
 from firmware_model.fits import Rows
 from firmware_model.flash_cases import flash_rows, translate_rows
+from firmware_model.flash_choice_cases import choice_rows
 from firmware_model.header_cases import header_rows
 from firmware_model.nvme_cases import block_rows, dma_rows, finish_rows, queue_rows
 from firmware_model.reset_cases import reset_rows
@@ -128,6 +129,7 @@ GROUPS = (
         of_policy=("buffer_claim", "buffer_release"),
     ),
     Group(source="flash", rows=flash_rows),
+    Group(source="flash_choice", rows=choice_rows),
     Group(source="read_retry", rows=retry_rows),
     Group(source="way_reset", rows=reset_rows),
     Group(source="gather", rows=lambda program: {"gather": _GATHER(program)}),

@@ -8,6 +8,7 @@ from firmware_model.core import Cores
 from firmware_model.counters import Counters
 from firmware_model.dma import split
 from firmware_model.dma_orders import DmaOrders
+from firmware_model.flash_queues import FlashClass
 from firmware_model.ns_config import (
     COUNT_BYTES,
     ENTRY_BYTES,
@@ -196,6 +197,7 @@ class SubgraphGenerator:
                 cause,
                 request=pending.request,
                 whole=self._parameters.sampling_whole_page,
+                kind=FlashClass.SAMPLING,
             )
         except CommandError as error:
             return Outcome(error.cause, error.status)

@@ -1,5 +1,6 @@
 """Layout of the firmware's tables in ``c/tables.h``, and their sizes, for the counting harness."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -7,12 +8,14 @@ import numpy as np
 __all__ = [
     "ANCHORS",
     "CHANNELS",
+    "CHOICE",
     "DEFINES",
     "FRAMES",
     "JOBS",
     "LUNS_A_CHANNEL",
     "NONE",
     "TABLES",
+    "empty_choice",
     "empty_tables",
     "entries",
     "listed",
@@ -69,12 +72,35 @@ TABLES = np.dtype(
 )
 """``struct tables``; the compiler refuses a size that differs."""
 
+RANKS = 3
+"""Classes of flash work, and so ranks."""
+CHOICE = np.dtype(
+    [
+        *_words("patience any").descr,
+        ("ranks", "<u4", RANKS),
+        (
+            "channels",
+            [
+                *_words("turn room idle").descr,
+                ("waiting", "<u4", RANKS),
+                ("next", "<u4", RANKS),
+            ],
+            CHANNELS,
+        ),
+        ("queues", _words("first last"), (CHANNELS * LUNS_A_CHANNEL, RANKS)),
+        ("ages", _words("older newer rank"), JOBS + CHANNELS),
+    ]
+)
+"""``struct choice`` of ``c/flash_choice.h``."""
+
 DEFINES = (
     f"-DFRAMES={FRAMES}",
     f"-DJOBS={JOBS}",
     f"-DCHANNELS={CHANNELS}",
     f"-DLUNS_A_CHANNEL={LUNS_A_CHANNEL}",
     f"-DTABLES_BYTES={TABLES.itemsize}",
+    f"-DRANKS={RANKS}",
+    f"-DCHOICE_BYTES={CHOICE.itemsize}",
 )
 
 
@@ -90,6 +116,19 @@ def empty_tables(capacity: int, mask: int) -> np.ndarray:
         table["frames"][anchor]["older"] = table["frames"][anchor]["newer"] = anchor
     for name in ("first", "last"):
         table["luns"][name] = NONE
+    return memory
+
+
+def empty_choice(patience: int, ranks: Sequence[int], *, idle_first: bool) -> np.ndarray:
+    """``struct choice`` after power-up."""
+    memory = np.zeros(1, CHOICE)
+    choice = memory[0]
+    every = (1 << LUNS_A_CHANNEL) - 1
+    choice["patience"], choice["any"], choice["ranks"] = patience, every * (not idle_first), ranks
+    choice["channels"]["room"] = choice["channels"]["idle"] = every
+    choice["queues"]["first"] = NONE
+    for end in range(JOBS, JOBS + CHANNELS):
+        choice["ages"][end]["older"] = choice["ages"][end]["newer"] = end
     return memory
 
 

@@ -67,6 +67,8 @@ SPECIAL = {
     "ssd.firmware.cores.core1.type": "cortex_a53",
     "ssd.firmware.page_buffer_memory": "cached",
     "ssd.firmware.page_buffer_policy": "2q",
+    "ssd.firmware.flash_order": "idle-first",
+    "ssd.firmware.flash_priority": "host sampling background",
     "ssd.firmware.read_retries": 1,
     "ssd.page_format.chunk": "512 B",
     "ssd.page_format.lba": "512 B",

@@ -22,6 +22,7 @@ from cosim.config.platform import (
 from cosim.config.quantities import SHARE, parse_quantity
 from cosim.config.yaml_source import YamlSource
 from cosim.link_parameters import LinkParameters, WireParameters
+from firmware_model.flash_choice import FlashOrder
 from firmware_model.parameters import (
     CoreParameters,
     DmaParameters,
@@ -249,6 +250,11 @@ def firmware_parameters(ssd: SsdPlatform, system: System, edge_bytes: int) -> Fi
         dram_bytes_per_second=ssd.dram_rate.value,
         page_buffer_pages=page_buffer_pages(ssd, system, edge_bytes),
         page_buffer_policy=firmware.page_buffer_policy.value,
+        flash_order=FlashOrder(
+            order=firmware.flash_order.value,
+            priority=firmware.flash_priority.value,
+            patience=firmware.flash_patience.value,
+        ),
         page_jobs=firmware.page_jobs.value,
         subgraph_buffer_bytes=firmware.subgraph_buffer.value,
         body_pieces_ahead=firmware.body_pieces_ahead.value,

@@ -41,6 +41,16 @@ __all__ = [
 
 PLATFORM_FOLDER = Path(__file__).parents[1] / "platforms"
 
+FlashPriority = Literal[
+    "equal",
+    "host sampling background",
+    "sampling host background",
+    "host background sampling",
+    "sampling background host",
+    "background host sampling",
+    "background sampling host",
+]
+
 MAX_CHANNELS = 30
 """With the gather unit the most units whose event toggles are read in one word."""
 MAX_WAYS = 16
@@ -177,6 +187,12 @@ class Firmware(Part):
     """How the cores see the memory that DMA and flash write."""
     page_buffer_policy: Constant[Literal["lru", "clock", "2q"]]
     """Which page leaves the buffer; see ``firmware_model.replacement``."""
+    flash_order: Constant[Literal["round-robin", "idle-first"]]
+    """Which LUN of a channel gets the next command; see ``firmware_model.flash_choice``."""
+    flash_priority: Constant[FlashPriority]
+    """Whose commands go first."""
+    flash_patience: Constant[Positive]
+    """After so many of those, the one that has waited longest goes first."""
     page_jobs: Constant[Positive]
     """Page reads and gathers that it keeps track of at a time."""
     subgraph_buffer: Constant[Size]

@@ -1,28 +1,11 @@
-#include "tables.h"
-
-#define READY 1u
-#define STATUS 4
-#define COMPLETION 8
-#define NOTICED 10
-#define CHANNEL_READ 0
-#define OK 0
+#include "flash_port.h"
 
 /* Put a read in the queue of its LUN, and the LUN in its channel's ring if it has room. */
 void flash_queue(struct tables *t, const struct geometry *geometry, uint32_t read)
 {
     struct fill *fill = &t->fills[read];
     const struct job *job = &t->jobs[fill->job];
-    uint32_t first = __builtin_ctz(fill->pairs);
-    uint32_t beyond = 32 - __builtin_clz(fill->pairs);
-    fill->read.way = job->way;
-    fill->read.lun = job->lun;
-    fill->read.row = job->row;
-    fill->read.column = first * geometry->pair_bytes;
-    fill->read.length = (beyond - first) * geometry->pair_bytes;
-    fill->read.tag = read;
-    fill->queued = NONE;
-
-    uint32_t place = job->way << geometry->lun_bits | job->lun;
+    uint32_t place = describe_read(fill, job, geometry, read);
     struct lun *lun = &t->luns[job->channel * LUNS_A_CHANNEL + place];
     if (lun->first == NONE) {
         lun->first = read;
@@ -52,10 +35,7 @@ uint32_t flash_issue(volatile uint32_t *port, struct tables *t, uint32_t channel
     lun->outstanding++;
     if (lun->first != NONE && lun->outstanding < COMMANDS_PER_LUN)
         push_lun(ring, place);
-    port[0] = CHANNEL_READ | fill->read.way << 8 | fill->read.lun << 16;
-    port[1] = fill->read.row;
-    port[2] = fill->read.column | fill->read.length << 16;
-    port[3] = fill->read.tag;
+    start_read(port, &fill->read);
     return name;
 }
 
@@ -67,14 +47,12 @@ uint32_t flash_issue(volatile uint32_t *port, struct tables *t, uint32_t channel
 uint32_t flash_complete(volatile uint32_t *port, struct tables *t, const struct geometry *geometry,
                         uint32_t channel, uint32_t *corrected)
 {
-    uint32_t end = port[COMPLETION];
-    *corrected += port[COMPLETION + 1] & 0xFFFF;
-    port[NOTICED] = 1;
+    uint32_t end = take_completion(port, corrected);
     uint32_t name = end & 0xFFFF;
     const struct flash_read *read = &t->fills[name].read;
     uint32_t place = read->way << geometry->lun_bits | read->lun;
     struct lun *lun = &t->luns[channel * LUNS_A_CHANNEL + place];
     if (lun->outstanding-- == COMMANDS_PER_LUN && lun->first != NONE)
         push_lun(&t->ready_luns[channel], place);
-    return name << 1 | ((end >> 16 & 0xFF) == OK);
+    return outcome(name, end);
 }

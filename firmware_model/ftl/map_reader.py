@@ -4,6 +4,7 @@ from collections.abc import Generator
 from typing import Any
 
 from firmware_model.core import Cores
+from firmware_model.flash_queues import FlashClass
 from firmware_model.flash_scheduler import FlashScheduler
 from firmware_model.ftl.core import Ftl
 from firmware_model.ftl.geometry import Block
@@ -51,7 +52,12 @@ class MapReader:
         self._is_shortening = False
 
     def find(
-        self, page: int, cause: Cause, *, request: int
+        self,
+        page: int,
+        cause: Cause,
+        *,
+        request: int,
+        kind: FlashClass = FlashClass.BACKGROUND,
     ) -> Generator[Any, Any, tuple[PhysicalPage | None, Cause]]:
         """Place of a host page at this moment, None if it was never written.
 
@@ -68,14 +74,19 @@ class MapReader:
                 place = self._ftl.find(page)
             except MapMiss as miss:
                 has_missed = True
-                cause = yield from self._load(miss.index, cause, request)
+                cause = yield from self._load(miss.index, cause, request, kind)
             else:
                 self._ftl.counters.map_misses += has_missed
                 self._ftl.counters.map_hits += not has_missed
                 return place, cause
 
     def hold(
-        self, page: int, cause: Cause, *, request: int
+        self,
+        page: int,
+        cause: Cause,
+        *,
+        request: int,
+        kind: FlashClass = FlashClass.BACKGROUND,
     ) -> Generator[Any, Any, tuple[PhysicalPage, Cause]]:
         """Find a page and hold its block until :meth:`release`.
 
@@ -86,7 +97,7 @@ class MapReader:
         CommandError
             As from :meth:`find`.
         """
-        place, cause = yield from self.find(page, cause, request=request)
+        place, cause = yield from self.find(page, cause, request=request, kind=kind)
         if place is None:
             raise UnmappedPage(f"Logical page {page} must be written before it is read")
         self._ftl.blocks.read(place, 1)
@@ -111,7 +122,7 @@ class MapReader:
     def _shorten_log(self, cause: Cause) -> Generator[Any, Any, None]:
         try:
             while (index := self._ftl.map.most_logged()) is not None:
-                cause = yield from self._load(index, cause, 0)
+                cause = yield from self._load(index, cause, 0, FlashClass.BACKGROUND)
         except CommandError:
             pass  # those who need the map page will see for themselves
         self._is_shortening = False
@@ -124,7 +135,9 @@ class MapReader:
             return last
         return cause
 
-    def _load(self, index: int, cause: Cause, request: int) -> Generator[Any, Any, Cause]:
+    def _load(
+        self, index: int, cause: Cause, request: int, kind: FlashClass
+    ) -> Generator[Any, Any, Cause]:
         """Have a map page in the cache; who asks for it at once finds it there."""
         if index in self._coming:
             status, cause = yield self._coming[index]
@@ -133,7 +146,7 @@ class MapReader:
             status = Status.SUCCESS
             try:
                 cause = yield from self._make_room(cause, request)
-                cause = yield from self._read(index, cause, request)
+                cause = yield from self._read(index, cause, request, kind)
             except CommandError as error:
                 status, cause = error.status, error.cause
             self._coming.pop(index).succeed((status, cause))
@@ -142,7 +155,9 @@ class MapReader:
             raise CommandError(status, cause)
         return cause
 
-    def _read(self, index: int, cause: Cause, request: int) -> Generator[Any, Any, Cause]:
+    def _read(
+        self, index: int, cause: Cause, request: int, kind: FlashClass
+    ) -> Generator[Any, Any, Cause]:
         """Bring a map page into the room that was made for it."""
         ftl = self._ftl
         place, raw = ftl.find(ftl.map.pages + index), None
@@ -150,7 +165,9 @@ class MapReader:
             ftl.blocks.read(place, 1)
             ftl.counters.map_pages_read += 1
             pairs = ftl.layout.codewords // 2
-            raw, cause = yield from self._scheduler.read(place, 0, pairs, cause, request=request)
+            raw, cause = yield from self._scheduler.read(
+                place, 0, pairs, cause, request=request, kind=kind
+            )
             self.release(place, cause)
             if raw is None:
                 self._used -= 1
