@@ -16,6 +16,7 @@ from firmware_model.cost_table import COSTS, Linear, load_costs
 from firmware_model.costing import main
 from firmware_model.fits import entered, fit
 from firmware_model.flash_cases import flash_rows
+from firmware_model.flash_choice_cases import choice_rows
 from firmware_model.header_cases import block_of, judge_block, slots_of
 from firmware_model.mismatch import words
 from firmware_model.ns_config import NsConfig, Refusal, SegmentList, parse_entry, target_of
@@ -133,6 +134,8 @@ def test_page_buffer_tells_the_model_s_story_at_its_cost(core, policy):
 def test_flash_queues_tell_the_model_s_story_at_its_cost(core):
     """Read by read."""
     compare_with_table(flash_rows(ArmProgram(SOURCES / "flash.c", CORES[core]), 300), core)
+    program = ArmProgram(SOURCES / "flash_choice.c", CORES[core])
+    compare_with_table(choice_rows(program, 150), core)
 
 
 def compare_with_table(story, core, policy="lru"):

@@ -13,7 +13,7 @@ from firmware_model.flash_choice import ORDERS, PRIORITIES, ChannelChoice, Flash
 from firmware_model.flash_queues import FlashClass, Read
 from rtl.contract.kernel import Cause
 from rtl.contract.striping import PhysicalPage
-from tests.firmware_bench import PARAMETERS
+from tests.firmware_bench import COSTS, PARAMETERS, slowed
 from tests.test_firmware_time import busy, rows
 
 NOW = Cause(0, 0)
@@ -195,3 +195,17 @@ def test_every_order_is_another_story_with_the_same_subgraphs():
     ]
     stories = [rows(busy(replace(PARAMETERS, flash_order=order))) for order in orders]
     assert all(one != other for one, other in combinations(stories, 2))
+
+
+@pytest.mark.parametrize("routine", ChannelChoice.routines)
+def test_a_slower_routine_takes_longer(routine):
+    parameters = replace(PARAMETERS, flash_order=FlashOrder(order="idle-first"))
+    busy_ps = [
+        sum(
+            span.end_ps - span.start_ps
+            for span in busy(parameters, costs=costs).kernel.spans
+            if span.stage == f"firmware.{routine}"
+        )
+        for costs in (COSTS, slowed(COSTS, routine, 2))
+    ]
+    assert busy_ps[1] > busy_ps[0] * 3 // 2

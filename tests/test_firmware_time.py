@@ -177,7 +177,10 @@ OTHERS = [("buffer_claim", "two pages and one frame"), ("buffer_wake", "two targ
 OF_MANY = {"buffer_wake", "buffer_grant", "body_draw", "body_draw_distinct"}
 OF_RETRIES = {"retry_level", "retry_complete", "reset_way", "reset_complete"}
 OF_THE_ADMIN = {"admin_command"}
-OF_ONE_SAMPLE = sorted(set(COSTS.routines) - OF_READS - OF_MANY - OF_RETRIES - OF_THE_ADMIN)
+OF_A_CHOICE = {"flash_queue_choice", "flash_issue_choice", "flash_complete_choice"}
+OF_ONE_SAMPLE = sorted(
+    set(COSTS.routines) - OF_READS - OF_MANY - OF_RETRIES - OF_THE_ADMIN - OF_A_CHOICE
+)
 
 
 @pytest.mark.parametrize(
