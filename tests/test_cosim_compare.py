@@ -172,6 +172,14 @@ WRITING = {"writes_in_flight": 2, "write_area": "4 KiB"}
         ({"size": "0 B"}, "size must be whole logical blocks of 512 bytes, not 0 bytes"),
         ({"size": "1 GiB"}, f"{TOO_LONG}, not 1073741824"),
         (WRITING, "writes_in_flight must be 0 for an SSD without firmware.ftl"),
+        (
+            {"reads_in_flight": 10**9},
+            "reads_in_flight must be at most 7 (of a queue of 8 entries), not 1000000000",
+        ),
+        (
+            WRITING | {"writes_in_flight": 7},
+            "writes_in_flight must be at most 6 beside 1 reads (of a queue of 8 entries), not 7",
+        ),
     ],
 )
 def test_a_background_load_that_cannot_be_is_refused(refusal, write, load, rule):

@@ -11,6 +11,12 @@ from tests.scenarios.bad_configurations import BAD
 from tests.test_architecture import ROOT
 
 
+def line_of(key):
+    """Line of a constant in the default SSD's file."""
+    rows, name = (ROOT / "cosim/platforms/cosmos_plus.yaml").read_text().splitlines(), key[10:]
+    return next(n for n, row in enumerate(rows, 1) if row.strip().startswith(f"{name}:"))
+
+
 def refusal(path):
     with pytest.raises(UserError) as error:
         load_config(path)
@@ -23,6 +29,23 @@ def refusal(path):
 def test_bad_input_is_one_line_with_file_place_rule_and_value(write_config, change, message):
     found = refusal(write_config(change))
     assert found.startswith(message) or found.endswith(message)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "place", "message"),
+    [
+        ("ssd.nand.t_rc", '"60 ns"', "ssd.flash.mode", "nv-ddr2 mode 4 must take at least 60000"),
+        ("ssd.flash.part", "tiny", "ssd.flash.ways", "must be at most chip_enables, not 8 > 4"),
+    ],
+)
+def test_an_override_that_contradicts_a_platform_is_named_with_its_line(
+    write_config, key, value, place, message
+):
+    both = f'ssd.nand.t_r: "25 us"\n  {key}: {value}'
+    found = refusal(write_config(('ssd.nand.t_r: "25 us"', both)))
+    assert found.startswith(f"c.yaml:10: platform_overrides.{key}: ")
+    assert f"cosmos_plus.yaml:{line_of(place)}: {place}" in found
+    assert message in found
 
 
 def test_a_missing_file_is_named():

@@ -84,6 +84,7 @@ COMPANIONS = {
         "ssd.page_format.corrected_bits": 12,
     },
     "ssd.page_format.field_bits": {"ssd.page_format.corrected_bits": 12},
+    "fpga.dram.t_rrd": {"fpga.dram.t_rrd_l": "10 ns"},
     **{
         f"ssd.firmware.cores.{core}.loads.page_buffer_cached": {
             "ssd.firmware.page_buffer_memory": "cached"

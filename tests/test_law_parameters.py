@@ -122,7 +122,7 @@ CHANGES = {
     "fpga.dram.t_ras": (FPGA, "64 ns"),
     "fpga.dram.t_rtp": (FPGA, "60 ns"),
     "fpga.dram.t_wr": (FPGA, "60 ns"),
-    "fpga.dram.t_rrd": (FPGA, "20 ns"),
+    "fpga.dram.t_rrd": (FPGA, "16 ns", {"fpga.dram.groups": 2, "fpga.dram.t_rrd_l": "16 ns"}),
     "fpga.dram.t_rrd_l": (FPGA, "16 ns"),
     "fpga.dram.t_faw": (FPGA, "200 ns"),
     "fpga.dram.t_refi": (FPGA, "4 us"),

@@ -265,6 +265,8 @@ def test_ports_take_turns(turn):
         ({"t_ccd_l_ps": 30_000}, "t_ccd_l_ps must be at most 20780, not 30000"),
         ({"t_wtr_l_ps": 30_000}, "t_wtr_l_ps must be at most 19124, not 30000"),
         ({"t_rrd_l_ps": 30_000}, "t_rrd_l_ps must be at most 16665, not 30000"),
+        ({"t_rrd_ps": 5_000}, "t_rrd_ps must be at most t_rrd_l_ps, not 5000 > 4900"),
+        ({"t_wtr_s_ps": 8_000}, "t_wtr_s_ps must be at most t_wtr_l_ps, not 8000 > 7500"),
     ],
 )
 def test_refuses_times(change, message):

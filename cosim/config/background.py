@@ -9,13 +9,14 @@ __all__ = ["check_background"]
 
 
 def check_background(ssd: SsdPlatform, load: Background, edge_bytes: int) -> None:
-    """Refuse commands that are no whole blocks or too long, and writes that have no place.
+    """Refuse commands that are too many, no whole blocks or too long, and writes without a place.
 
     Raises
     ------
     ValueError
         Beginning with the name of a key of the load.
     """
+    _check_queue(ssd.nvme.queue_entries.value, load)
     layout, size = page_layout(ssd), load.size
     block = layout.lba_bytes
     most = min(ssd.nvme.transfer_limit.value, edge_bytes // block * block)
@@ -42,4 +43,17 @@ def check_background(ssd: SsdPlatform, load: Background, edge_bytes: int) -> Non
         raise ValueError(
             f"write_area must be at most {room} bytes, what the lists leave of the namespace, "
             f"not {area}"
+        )
+
+
+def _check_queue(entries: int, load: Background) -> None:
+    """Refuse more commands than a queue can hold: the others would wait, and not be in flight."""
+    most, of = entries - 1, f"(of a queue of {entries} entries)"
+    reads, writes = load.reads_in_flight, load.writes_in_flight
+    if reads > most:
+        raise ValueError(f"reads_in_flight must be at most {most} {of}, not {reads}")
+    if reads + writes > most:
+        raise ValueError(
+            f"writes_in_flight must be at most {most - reads} beside {reads} reads {of}, "
+            f"not {writes}"
         )

@@ -24,6 +24,7 @@ __all__ = [
     "check_backgrounds",
     "check_page_buffers",
     "default_platforms",
+    "lasting_name",
     "load_config",
     "load_platform",
     "pack",
@@ -61,6 +62,33 @@ def load_config(path: Path | str) -> LoadedConfig:
     """
     source = read_yaml(path)
     config: Config = validate(Config, source)
+    overrides = config.platform_overrides
+    try:
+        return _load(source, config, overrides)
+    except UserError as error:
+        raise _of_override(error, source, config) from None
+
+
+def _of_override(error: UserError, source: YamlSource, config: Config) -> UserError:
+    """The error at the override without which there would be none, if a platform has its place."""
+    overrides, base, message = config.platform_overrides, Path(source.file).parent, str(error)
+    if message.startswith(f"{source.file}:"):
+        return error
+    for key in overrides:
+        # Else it is of a file that an override names.
+        file = platform_file(getattr(config.platforms, key.partition(".")[0]), base)
+        if not message.startswith(f"{file}:"):
+            continue
+        try:
+            _load(source, config, {other: overrides[other] for other in overrides if other != key})
+        except UserError:
+            continue
+        here: KeyPath = ("platform_overrides", key)
+        return UserError(f"{source.place(here)}: {dotted(here)}: {error}")
+    return error
+
+
+def _load(source: YamlSource, config: Config, overrides: Mapping[str, str | int]) -> LoadedConfig:
     base = Path(source.file).parent
     parts = {}
     for part in _MODELS:
@@ -70,7 +98,6 @@ def load_config(path: Path | str) -> LoadedConfig:
         except UserError as error:
             raise source.error(("platforms", part), str(error)) from None
         parts[part] = _read_part(file, part)
-    overrides = config.platform_overrides
     # The constants of a part are there to be overridden once it is known which part it is.
     chosen = {key: value for key, value in overrides.items() if key.startswith("ssd.flash.")}
     _override(parts, source, chosen)
@@ -149,6 +176,11 @@ def platform_file(name: str, base: Path = Path()) -> Path:
         )
     # Where the package lies is nobody's business in a message: shown relative where possible.
     return Path(os.path.relpath(PLATFORM_FOLDER / f"{name}.yaml"))
+
+
+def lasting_name(name: str) -> str:
+    """The name of a platform that holds in any folder: that of a file is its whole path."""
+    return str(Path(name).resolve()) if name.endswith(".yaml") else name
 
 
 def load_platform(name: str, *, operations: str | None = None) -> Any:
@@ -230,7 +262,7 @@ def _read_part(file: Path, part: str) -> YamlSource:
 
 
 def _override(
-    parts: dict[str, YamlSource], config: YamlSource, overrides: dict[str, str | int]
+    parts: dict[str, YamlSource], config: YamlSource, overrides: Mapping[str, str | int]
 ) -> None:
     """Put the configuration's values into the platforms; messages name the configuration's line."""
     for key, value in overrides.items():

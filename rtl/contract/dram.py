@@ -27,8 +27,9 @@ class DramTimes:
     ------
     ValueError
         If a number is not a positive integer (some may be 0), ``banks``, ``groups`` or
-        ``row_bytes`` is not a power of two, the refresh leaves no room for an access, or a time of
-        one bank group reaches beyond what is still looked at.
+        ``row_bytes`` is not a power of two, the refresh leaves no room for an access, a time
+        between bank groups is longer than within one, or that reaches beyond what is still looked
+        at.
     """
 
     banks: int
@@ -97,6 +98,9 @@ class DramTimes:
         ):
             if getattr(self, name) > most:
                 raise ValueError(f"{name} must be at most {most}, not {getattr(self, name)}")
+        for name, other in (("t_rrd_ps", "t_rrd_l_ps"), ("t_wtr_s_ps", "t_wtr_l_ps")):
+            if (value := getattr(self, name)) > (most := getattr(self, other)):
+                raise ValueError(f"{name} must be at most {other}, not {value} > {most}")
         for name in ("t_faw_ps", "t_rrd_l_ps", "t_wtr_s_ps", "t_wtr_l_ps", "t_rtw_ps"):
             if self.t_rfc_ps < (value := getattr(self, name)):
                 raise ValueError(f"t_rfc_ps must be at least {name}, not {self.t_rfc_ps} < {value}")

@@ -8,6 +8,7 @@ __all__ = [
     "DESCRIPTOR_MAGIC",
     "MAX_DISTINCT",
     "MAX_FAN_OUT",
+    "MAX_OUTSTANDING",
     "RESULT_WORDS",
     "GatherCounters",
     "GatherDescriptor",
@@ -28,6 +29,10 @@ MAX_FAN_OUT = 256
 
 MAX_DISTINCT = 64
 """Largest fan-out that the unit draws without replacement, likewise."""
+
+MAX_OUTSTANDING = 1024
+"""Most reads in flight that a unit is made for: at 64 bytes each, 64 KiB of buffers. At a beat a
+clock of 250 MHz they cover 4 us, several refreshes of a DRAM."""
 
 AXI_ID_BITS = 6
 """Width of the unit's AXI IDs, likewise; a unit may use all of them."""

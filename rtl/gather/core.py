@@ -9,6 +9,7 @@ from rtl.contract.gather import (
     AXI_ID_BITS,
     MAX_DISTINCT,
     MAX_FAN_OUT,
+    MAX_OUTSTANDING,
     GatherDone,
     GatherLaunch,
     result_transfer,
@@ -32,6 +33,10 @@ LANE_COUNTS = ("issued", "merged", "blocked")
 WORD_COUNTS = ("words", "ids")
 COUNTS = (*LANE_COUNTS, *WORD_COUNTS)
 """What the unit says of a clock, for counters: a bit, or a number."""
+
+
+def _is_power(value):
+    return isinstance(value, int) and value > 0 and value & value - 1 == 0
 
 
 class GatherUnit(wiring.Component):
@@ -60,8 +65,9 @@ class GatherUnit(wiring.Component):
     lanes : int
         1, 2, 4 or 8.
     outstanding : int
-        Id reads in flight of all lanes together; a power of two. Each lane has an equal share, at
-        least 2; ids without a read of their own count, too, until those before them are there.
+        Id reads in flight of all lanes together; a power of two, at most ``MAX_OUTSTANDING``. Each
+        lane has an equal share, at least 2; ids without a read of their own count, too, until those
+        before them are there.
     result_words : int
         Result words of a transfer at most: 1, 2, 4 or 8.
     max_fan_out : int
@@ -116,12 +122,15 @@ class GatherUnit(wiring.Component):
         least_bits = (2 * lanes).bit_length()
         if not isinstance(id_bits, int) or id_bits < least_bits:
             raise ValueError(f"ID width must be at least {least_bits} bits, not {id_bits!r}")
-        for name, value, least in (
-            ("Outstanding", outstanding, 2 * lanes),
-            ("Largest fan-out", max_fan_out, 1),
-        ):
-            if not isinstance(value, int) or value < least or value & value - 1:
-                raise ValueError(f"{name} must be a power of two from {least} up, not {value!r}")
+        if not _is_power(outstanding) or not 2 * lanes <= outstanding <= MAX_OUTSTANDING:
+            raise ValueError(
+                f"Outstanding must be a power of two from {2 * lanes} (twice the lanes) to "
+                f"{MAX_OUTSTANDING}, not {outstanding!r}"
+            )
+        if not _is_power(max_fan_out):
+            raise ValueError(
+                f"Largest fan-out must be a power of two from 1 up, not {max_fan_out!r}"
+            )
         if not isinstance(max_distinct, int) or not 1 <= max_distinct <= MAX_DISTINCT:
             raise ValueError(
                 f"Largest fan-out without replacement must be 1 to {MAX_DISTINCT}, "

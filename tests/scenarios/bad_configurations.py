@@ -336,6 +336,14 @@ BAD = [
         PLACED + "fpga.pcie.max_payload must be an integer of at least 1, not 0",
     ),
     (
+        overriding("fpga.dram.t_rrd", "4901 ps"),
+        PLACED + "fpga.dram.t_rrd must be at most t_rrd_l, not 4901 > 4900",
+    ),
+    (
+        overriding("fpga.dram.t_wtr_l", "2499 ps"),
+        PLACED + "fpga.dram.t_wtr_l: t_wtr_s must be at most t_wtr_l, not 2500 > 2499",
+    ),
+    (
         overriding("ssd.nvme.queue_entries", "true"),
         PLACED + "ssd.nvme.queue_entries must be text, such as '25 us', or an integer, not true",
     ),

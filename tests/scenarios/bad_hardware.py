@@ -45,7 +45,12 @@ HARDWARE = [
     (
         "fpga.outstanding_reads",
         12,
-        "fpga.outstanding_reads must be a power of two from 4 up, not 12",
+        "fpga.outstanding_reads must be a power of two from 4 (twice the lanes) to 1024, not 12",
+    ),
+    (
+        "fpga.outstanding_reads",
+        1 << 28,
+        "fpga.outstanding_reads must be a power of two from 4 (twice the lanes) to 1024, not 2684",
     ),
     ("fpga.lanes", 3, "fpga.lanes must be 1, 2, 4 or 8, not 3"),
     ("fpga.result_words", 3, "fpga.result_words must be 1, 2, 4 or 8, not 3"),
