@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from cosim.bench.outputs import check_outputs
 from cosim.bench.page import rewrite_page
 from cosim.errors import UserError
 from cosim.progress_bar import ProgressBar
@@ -36,6 +37,7 @@ def bench_frame(
 
     if docs is not None and decoder != "both":
         raise UserError(f"--docs must go with --decoder both, not {decoder}")
+    check_outputs(json_path=json_file, docs=docs, tables=["decoders"])
     figures: dict[str, Any]
     if decoder == "both":
         figures = frame.bench_decoders(engine, json_file)

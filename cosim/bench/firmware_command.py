@@ -8,9 +8,12 @@ from cosim.bench.firmware import read_stream, sample_lists
 from cosim.bench.firmware_text import batch_table, large_table, list_table, stream_table
 from cosim.bench.large_device import EDGE_BYTES, large_device
 from cosim.bench.measurement import write_report
+from cosim.bench.outputs import check_outputs
 from cosim.bench.page import rewrite_page
 
 __all__ = ["run"]
+
+TABLES = ("stream", "mini-batch", "lists", "large")
 
 
 def run(
@@ -32,6 +35,7 @@ def run(
     UserError
         If the platform cannot be used or a file cannot be written.
     """
+    check_outputs(json_path=json_path, docs=docs, tables=TABLES)
     stream = read_stream(platform, reads=reads, depth=depth)
     lists = sample_lists(platform, nodes=nodes, targets=targets, fan_outs=fan_outs)
     large = large_device(platform, edge_bytes=edge_bytes, targets=targets, fan_outs=fan_outs)

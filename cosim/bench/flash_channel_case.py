@@ -7,7 +7,7 @@ from typing import Any
 from cosim.bench.flash_channel_bound import BusBound, bus_bound
 from cosim.config.build import bus_phases, bus_rate, nand_part, page_layout, period_ps
 from cosim.config.flash_build import channel_options
-from cosim.config.load import load_platform
+from cosim.config.load import lasting_name, load_platform
 from cosim.config.platform import MAX_CHANNELS, MAX_LUNS, MAX_WAYS, Constant, SsdPlatform
 from cosim.engines.design import Design, Emission
 from cosim.engines.device import FlashArray, device_design
@@ -130,9 +130,7 @@ class FlashChannelCase:
     @property
     def job(self) -> dict[str, Any]:
         """Its parameters for a process that runs in another folder."""
-        name = self.platform
-        file = str(Path(name).resolve()) if name.endswith(".yaml") else name
-        return asdict(self) | {"platform": file}
+        return asdict(self) | {"platform": lasting_name(self.platform)}
 
     @property
     def design(self) -> Design:

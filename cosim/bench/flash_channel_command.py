@@ -13,11 +13,15 @@ from cosim.bench.flash_channel_text import (
 )
 from cosim.bench.flash_program import FlashProgramCase, bench_programs, program_tables
 from cosim.bench.measurement import write_report
+from cosim.bench.outputs import check_outputs
 from cosim.bench.page import rewrite_page
 from cosim.config.quantities import TIME, parse_quantity
 from cosim.errors import UserError
 
 __all__ = ["bounds", "run", "tables"]
+
+TABLES = ("bound", "cases", "causes")
+"""Those that there are without programs, too."""
 
 
 def run(
@@ -53,6 +57,7 @@ def run(
         drain_ps = 0 if drain is None else parse_quantity(TIME, drain)
     except ValueError as error:
         raise UserError(f"--drain {error}") from None
+    check_outputs(json_path=json_path, docs=docs, tables=TABLES, plot=plot)
     report = bench_flash_channel(chosen, drain_ps=drain_ps, **options)
     report["programs"] = bench_programs(programs, **options)
     write_report(json_path, report)

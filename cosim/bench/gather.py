@@ -146,7 +146,7 @@ def bench_gather(
         tell(one.name)
         own = [case for case in chosen if case.build == one]
         job = {
-            "build": asdict(one),
+            "build": one.job,
             "cases": [_fields(case) for case in own],
             "descriptors": [
                 descriptors * max(case.fan_out, USUAL_FAN_OUT) // case.fan_out for case in own

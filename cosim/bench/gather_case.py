@@ -1,13 +1,13 @@
 """Cases of the gather unit's benchmark, and the RTL that they run on."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from amaranth.lib.data import Layout
 
 from cosim.config.build import dram_times, period_ps
-from cosim.config.load import load_platform
+from cosim.config.load import lasting_name, load_platform
 from cosim.config.platform import FpgaPlatform
 from cosim.engines.design import Design, Emission
 from cosim.engines.device import GatherCard, card_emission
@@ -94,6 +94,11 @@ class GatherBuild:
     def name(self) -> str:
         """Short and unique."""
         return f"{self.memory}-{self.lanes}-{self.outstanding}"
+
+    @property
+    def job(self) -> dict[str, Any]:
+        """Its parameters for a process that runs in another folder."""
+        return asdict(self) | {"platform": lasting_name(self.platform)}
 
     @property
     def card(self) -> GatherCard:

@@ -7,10 +7,13 @@ from typing import Any
 from cosim.bench.gather import bench_gather
 from cosim.bench.gather_case import GatherCase
 from cosim.bench.measurement import write_report
+from cosim.bench.outputs import check_outputs
 from cosim.bench.page import markdown_table, rewrite_page
 from rtl.contract.gather import BUSY_PARTS
 
 __all__ = ["run", "tables"]
+
+TABLES = ("fast", "dram", "clocks", "targets")
 
 
 def run(
@@ -39,6 +42,7 @@ def run(
     UserError
         If an option is wrong or a file cannot be written.
     """
+    check_outputs(json_path=json_path, docs=docs, tables=TABLES, plot=plot)
     report = bench_gather(chosen, **options)
     if plot is not None:
         # Only here: it takes as long to load as all the rest.

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from cosim.bench.measurement import write_report
+from cosim.bench.outputs import check_outputs
 from cosim.bench.p2p import measure
 from cosim.bench.page import markdown_table, rewrite_page
 
@@ -19,6 +20,7 @@ def run(ssd: str, card: str, *, largest: int, json_path: Path | None, docs: Path
     UserError
         If a platform cannot be used or a file cannot be written.
     """
+    check_outputs(json_path=json_path, docs=docs, tables=["p2p"])
     report = measure(ssd, card, largest=largest)
     write_report(json_path, report)
     text = table(report)
