@@ -197,6 +197,20 @@ def test_files_hold_what_the_summary_says(tmp_path, loaded):
     assert page.count("http") == 0
 
 
+def test_the_page_leaves_out_what_no_system_moved(tmp_path, loaded):
+    orders = []
+    for name, run in (("today", example_run()), ("card", hypothetical_run())):
+        with RunFolder(tmp_path / name) as folder:
+            write_run(folder.partial, loaded, run)
+        page = (tmp_path / name / "index.html").read_text()
+        rows = [row for row in page.split("<tr>") if "<td >overhead<" in row]
+        assert rows
+        for row in rows:
+            assert set(re.findall(r'class="n">([^<]+)<', row)) != {"0 B"}
+        orders.append(any("hop orders" in row for row in rows))
+    assert orders == [False, True]
+
+
 def test_the_page_explains_the_parts_that_occur(tmp_path, loaded):
     run = example_run()
     log, batch = chain([("flash.ch0", "flash.ecc", 3, 0, 0, "")])

@@ -164,8 +164,9 @@ def _bytes(summary: Mapping[str, Any]) -> str:
     rows = []
     for group, what in kinds:
         for key in dict.fromkeys(key for system in systems.values() for key in system[group]):
-            values = (size(system[group].get(key, 0)) for system in systems.values())
-            rows.append([what, key.replace("_", " "), *values])
+            values = [system[group].get(key, 0) for system in systems.values()]
+            if any(values):
+                rows.append([what, key.replace("_", " "), *map(size, values)])
     return _table(["", "what", *labels(summary)], rows, 2)
 
 
