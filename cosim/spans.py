@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from rtl.contract.kernel import Cause
 
@@ -14,8 +15,7 @@ class CausalityError(Exception):
     """Time that no span owns, or a cause that cannot have released its effect."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """One named interval of simulated time. ``cause`` is a span number, or -1 for an origin."""
 
     number: int
@@ -40,47 +40,75 @@ class Segment:
     end_ps: int
 
 
+START, END = (Span._fields[1:].index(name) for name in ("start_ps", "end_ps"))
+"""Places among the fields of a span behind its number."""
+
+
 class SpanLog:
-    """All spans of one run, by number. Numbers are given in the order of :meth:`reserve`."""
+    """All spans of one run, by number. Numbers are given in the order of :meth:`reserve`.
+
+    Spans are kept as plain tuples of their fields: of those Python's collector of garbage takes no
+    notice, however many there are.
+    """
 
     def __init__(self) -> None:
-        self._spans: dict[int, Span] = {}
-        self._next = 0
+        self._rows: list[tuple[Any, ...] | None] = []
+        """By number; None where a reserved one has not ended yet."""
 
     def reserve(self) -> int:
-        number = self._next
-        self._next += 1
-        return number
+        self._rows.append(None)
+        return len(self._rows) - 1
 
     def add(self, span: Span) -> Cause:
-        """Keep a span; returns it as a cause at its end.
+        """Keep a span with a reserved number; returns it as a cause at its end.
 
         Raises
         ------
         CausalityError
             If it ends before it starts, or its number is taken or was never reserved.
         """
+        number = span.number
+        if not 0 <= number < len(self._rows) or self._rows[number] is not None:
+            raise CausalityError(f"Span number {number} must be reserved once and used once")
         if span.end_ps < span.start_ps:
-            raise CausalityError(
-                f"Span {span.unit} {span.stage} must end at or after {span.start_ps} ps, "
-                f"not {span.end_ps} ps"
-            )
-        if span.number in self._spans or not 0 <= span.number < self._next:
-            raise CausalityError(f"Span number {span.number} must be reserved once and used once")
-        self._spans[span.number] = span
-        return Cause(span.end_ps, span.number)
+            raise _backwards(span)
+        self._rows[number] = tuple(span)
+        return Cause(span.end_ps, number)
+
+    def append(self, fields: tuple[Any, ...]) -> Cause:
+        """Keep a span with the next number; ``fields`` are its others, in their order.
+
+        Raises
+        ------
+        CausalityError
+            If it ends before it starts.
+        """
+        number = len(self._rows)
+        row = (number, *fields)
+        end_ps = fields[END]
+        if end_ps < fields[START]:
+            raise _backwards(Span._make(row))
+        self._rows.append(row)
+        return Cause(end_ps, number)
 
     def __getitem__(self, number: int) -> Span:
-        try:
-            return self._spans[number]
-        except KeyError:
-            raise CausalityError(f"Span {number} is named as a cause but never ended") from None
+        row = self._rows[number] if 0 <= number < len(self._rows) else None
+        if row is None:
+            raise CausalityError(f"Span {number} is named as a cause but never ended")
+        return Span._make(row)
 
     def __len__(self) -> int:
-        return len(self._spans)
+        return len(self._rows) - self._rows.count(None)
 
     def __iter__(self) -> Iterator[Span]:
-        return (self._spans[number] for number in sorted(self._spans))
+        return (Span._make(row) for row in self._rows if row is not None)
+
+
+def _backwards(span: Span) -> CausalityError:
+    return CausalityError(
+        f"Span {span.unit} {span.stage} must end at or after {span.start_ps} ps, "
+        f"not {span.end_ps} ps"
+    )
 
 
 def critical_path(log: SpanLog, end: Cause, start_ps: int) -> list[Segment]:

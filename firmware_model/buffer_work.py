@@ -40,25 +40,28 @@ Counts = dict[str, int]
 OUTCOMES = ("pinned", "idle", "fresh", "evict", "wait", "join")
 """Of a claim: one of them."""
 NEED = dict.fromkeys(("fill", "merge", "miss", "search", "behind"), 0)
-CLAIM = ("compare", *OUTCOMES, "walk", "queue", "later")
-RELEASE = ("idle", "hand_over", "walk", "wake")
+CLAIM = dict.fromkeys(("compare", *OUTCOMES, "walk", "queue", "later"), 0)
+RELEASE = dict.fromkeys(("idle", "hand_over", "walk", "wake"), 0)
+GO_ON = dict.fromkeys(("again", "lost", "search", "behind"), 0)
 
 
 def claim_work(buffer: PageBuffer, page: int, pairs: int) -> Counts:
     """Of ``buffer_claim``, for the codeword pairs of the mask ``pairs``."""
     policy, chain = buffer.replacement, buffer.hashes.chain(page)
     frame = buffer.frame(page)
-    counts = dict.fromkeys((*CLAIM, *policy.claim_counts), 0) | NEED
+    counts = CLAIM | policy.no_claim | NEED
     if frame is not None:
-        found = {"pinned" if frame.pins else "idle": 1, "compare": chain.index(page) + 1}
-        return counts | found | policy.use_work(page) | grant_work(frame, pairs)
+        counts["pinned" if frame.pins else "idle"] = 1
+        counts["compare"] = chain.index(page) + 1
+        return counts | policy.use_work(page) | grant_work(frame, pairs)
     counts["compare"] = len(chain)
     if buffer.has_fresh:
         return counts | {"fresh": 1, "miss": 1}
     if policy.has_idle:
         leaver = policy.leaver()
-        walk = buffer.hashes.chain(leaver).index(leaver)
-        return counts | {"evict": 1, "walk": walk, "miss": 1} | policy.replace_work(page)
+        counts["evict"] = counts["miss"] = 1
+        counts["walk"] = buffer.hashes.chain(leaver).index(leaver)
+        return counts | policy.replace_work(page)
     pages = list(buffer.waiting)
     if page in buffer.waiting:
         queue = pages.index(page)
@@ -94,7 +97,7 @@ def wake_work(frame: Frame, fill: Fill, pairs: int, *, ok: bool) -> Counts:
 
 def release_work(buffer: PageBuffer, frame: Frame) -> Counts:
     """Of ``buffer_release``."""
-    counts = dict.fromkeys((*RELEASE, *buffer.replacement.release_counts), 0)
+    counts = RELEASE | buffer.replacement.no_release
     if frame.pins > 1:
         return counts
     if not buffer.waiting:
@@ -124,13 +127,12 @@ def _need(fills: Sequence[Fill], missing: int) -> Counts:
 
 
 def _go_on(fills: Sequence[Fill], missing: int) -> Counts:
-    counts = dict.fromkeys(("again", "lost", "search", "behind"), 0)
     if not missing:
-        return counts
+        return GO_ON
     found = _search(fills, missing)
     if found == len(fills):
-        return counts | {"lost": 1, "search": found}
-    return counts | {"again": 1, "search": found, "behind": int(fills[found].waiting > 0)}
+        return GO_ON | {"lost": 1, "search": found}
+    return GO_ON | {"again": 1, "search": found, "behind": int(fills[found].waiting > 0)}
 
 
 def _search(fills: Sequence[Fill], missing: int) -> int:

@@ -1,10 +1,11 @@
 """Embedded cores: a cooperative polling loop whose steps cost cycles and exclude each other."""
 
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Any
 
 from firmware_model.cost_table import CostTable, load_costs
+from firmware_model.events import Awaited, Turn
 from firmware_model.parameters import CoreParameters, FirmwareParameters, Task
 from rtl.contract.kernel import Cause, Kernel
 
@@ -14,13 +15,28 @@ Counts = dict[str, int]
 State = Callable[[], Counts]
 
 
-class _Work(NamedTuple):
-    task: Task
-    routine: str
-    counts: Counts | State
-    cause: Cause
-    request: int
-    done: Any
+class _Work(Awaited):
+    """A step in a queue; it happens at the step's end, with that as its value."""
+
+    __slots__ = ("cause", "cycles", "ready_ps", "request", "routine", "state", "task")
+
+    def __init__(
+        self,
+        task: Task,
+        routine: str,
+        cause: Cause,
+        request: int,
+        cycles: int = 0,
+        state: State | None = None,
+    ) -> None:
+        self.callbacks = []
+        self.task = task
+        self.routine = routine
+        self.cause = cause
+        self.ready_ps = cause.at_ps
+        self.request = request
+        self.cycles = cycles
+        self.state = state
 
 
 class Core:
@@ -76,12 +92,28 @@ class Core:
         )
         """Time that each queue takes when it is empty."""
         self._round_ps = sum(self._visit_ps)
-        self._free_at = int(self._env.now)
+        self._ways = tuple(
+            tuple(_way(self._queues, self._visit_ps, first)) for first in range(len(self.tasks))
+        )
+        """By the queue that is next, all queues in the order of visits: number, itself, and the
+        time until its first one."""
+        self._stages: dict[str, str] = {}
+        """Of spans, by routine."""
+        self._kinds = [task.value for task in self.tasks]
+        self._filled = 0
+        """Queues that have work."""
+        self._free_at = self._env.now
         self._last: Cause | None = None
         self._next_queue = 0
-        self._arrival: Any = self._env.event()
-        if self.tasks:
-            self._env.process(self._loop())
+        self._running: _Work | None = None
+        self._start_ps = 0
+        """When the loop comes to the queue whose turn is next, or the step that runs began."""
+        self._index = 0
+        """That queue."""
+        self._visit: Turn | None = None
+        """The loop's coming there, while it is on its way."""
+        self._news: Callable[[Turn | None], None] | None = self._wake
+        """What new work gives rise to, if anything."""
 
     def run(
         self, task: Task, routine: str, cause: Cause, *, request: int = 0, **counts: int
@@ -93,97 +125,176 @@ class Core:
         RuntimeError
             If ``cause`` did not happen now: time would be lost.
         """
-        self._cycles(routine, counts)  # wrong counts are an error of who asks
-        return self._ask(task, routine, counts, cause, request)
+        return self._ask(_Work(task, routine, cause, request, self._cycles(routine, counts)))
 
     def run_by_state(
         self, task: Task, routine: str, cause: Cause, state: State, *, request: int = 0
     ) -> Generator[Any, Any, Cause]:
         """The same, where the cost depends on tables: ``state`` counts when the step begins."""
-        return self._ask(task, routine, state, cause, request)
+        return self._ask(_Work(task, routine, cause, request, state=state))
 
-    def _ask(
-        self, task: Task, routine: str, counts: Counts | State, cause: Cause, request: int
-    ) -> Generator[Any, Any, Cause]:
-        if cause.at_ps != self._env.now:
+    def _ask(self, work: _Work) -> Generator[Any, Any, Cause]:
+        if work.cause.at_ps != self._env.now:
             raise RuntimeError(
-                f"Step {routine} must be asked for when its cause {cause} happened, "
+                f"Step {work.routine} must be asked for when its cause {work.cause} happened, "
                 f"not at {self._env.now} ps"
             )
-        work = _Work(task, routine, counts, cause, request, self._env.event())
-        self._queues[self.tasks.index(task)].append(work)
-        if not self._arrival.triggered:
-            self._arrival.succeed()
-        end: Cause = yield work.done
+        queue = self._queues[self.tasks.index(work.task)]
+        self._filled += not queue
+        queue.append(work)
+        if self._news is not None:
+            news, self._news = self._news, None
+            if self._env.is_next():
+                news(None)
+            else:
+                Turn(self._env, news)
+        end: Cause = yield work
         return end
 
     def _cycles(self, routine: str, counts: Counts) -> int:
         key = routine, *counts.items()
-        if key not in self._known:
-            self._known[key] = self.costs.cycles(self._parameters, routine, **counts)
-        return self._known[key]
+        cycles = self._known.get(key)
+        if cycles is None:
+            cycles = self._known[key] = self.costs.cycles(self._parameters, routine, **counts)
+        return cycles
 
-    def _loop(self) -> Generator[Any, Any, None]:
-        env = self._env
-        while True:
-            if not any(self._queues):
-                self._arrival = env.event()
-                yield self._arrival
-            visit_ps, index = self._next_visit()
-            if visit_ps > env.now:
-                self._arrival = env.event()
-                yield self._arrival | env.timeout(visit_ps - int(env.now))
-                if env.now < visit_ps:
-                    continue  # more work came; the loop may pass its queue earlier
-            self.ties += sum(map(bool, self._queues)) > 1
-            yield from self._step(index, visit_ps)
+    # The loop is calls from SimPy's queue. At the end of a step it runs the next one, or is on its
+    # way to it (`_visit`), or has nothing to do. New work makes it look again, since its queue may
+    # be passed earlier.
+
+    def _look(self, is_last: bool) -> None:
+        """Begin the next step now, or go to its queue, or wait for work.
+
+        ``is_last`` says that nothing else is to be done now, before or after that.
+        """
+        if not self._filled:
+            self._news = self._wake
+            return
+        self._start_ps, self._index = self._next_visit()
+        way_ps = self._start_ps - self._env.now
+        if way_ps > 0:
+            self._visit = Turn(self._env, self._come, way_ps)
+            self._news = self._hear
+        else:
+            self._begin(is_last)
+
+    def _wake(self, _: Turn | None = None) -> None:
+        self._look(self._env.is_next())
+
+    def _come(self, visit: Turn) -> None:
+        """The loop has come to a queue, if it did not go another way meanwhile."""
+        if visit is self._visit:
+            self._hear()
+
+    def _hear(self, _: Turn | None = None) -> None:
+        """The same, or there is new work: at any time only the first counts."""
+        if self._visit is None:
+            return
+        self._visit = None
+        if self._env.is_next():
+            self._arrive()
+        else:
+            Turn(self._env, self._arrive)
+
+    def _arrive(self, _: Turn | None = None) -> None:
+        is_last = self._env.is_next()
+        if self._env.now < self._start_ps:
+            self._look(is_last)
+        else:
+            self._begin(is_last)
 
     def _next_visit(self) -> tuple[int, int]:
         """When the loop next looks at a queue that has work, and which one."""
-        size, elapsed = len(self._queues), int(self._env.now) - self._free_at
-        offset_ps = 0  # of the queue's first visit
-        visits = []
-        for turn in range(size):
-            index = (self._next_queue + turn) % size
-            if self._queues[index]:
-                rounds = max(0, -(-(elapsed - offset_ps) // self._round_ps))
-                visits.append((self._free_at + offset_ps + rounds * self._round_ps, index))
-            offset_ps += self._visit_ps[index]
-        return min(visits)
+        free_at, round_ps = self._free_at, self._round_ps
+        elapsed = self._env.now - free_at
+        first = None
+        for index, queue, offset_ps in self._ways[self._next_queue]:
+            if not queue:
+                continue
+            late_ps = elapsed - offset_ps
+            if late_ps > 0:  # passed already, so often
+                offset_ps += -(-late_ps // round_ps) * round_ps
+            visit = free_at + offset_ps, index
+            if first is None or visit < first:
+                first = visit
+            if late_ps <= 0:
+                break  # those behind it are visited later
+        assert first is not None, "some queue has work"
+        return first
 
-    def _step(self, index: int, start_ps: int) -> Generator[Any, Any, None]:
-        work = self._queues[index].popleft()
-        cause, ready_ps = work.cause, work.cause.at_ps
-        if ready_ps < self._free_at and self._last is not None:
+    def _begin(self, is_last: bool) -> None:
+        """Take the oldest work of the queue to which the loop has come."""
+        self._news = None
+        self.ties += self._filled > 1
+        queue = self._queues[self._index]
+        work = self._running = queue.popleft()
+        self._filled -= not queue
+        if work.ready_ps < self._free_at and self._last is not None:
             self.waits += 1
-            cause = self._last
-        if cause.at_ps < start_ps:
+            work.cause = self._last
+        polled_ps = work.cause.at_ps
+        if polled_ps < self._start_ps:
             self.polls += 1
-            cause = self._kernel.record(
-                self.name, "firmware.poll", cause.at_ps, start_ps, cause, request=work.request
+            work.cause = self._kernel.record(
+                self.name,
+                "firmware.poll",
+                polled_ps,
+                self._start_ps,
+                work.cause,
+                request=work.request,
             )
-        counts = work.counts
-        if callable(counts):
-            yield self._env.timeout(0)  # what the step before did is done by then
-            counts = counts()
-        duration_ps = self._cycles(work.routine, counts) * self._parameters.period_ps
-        yield self._env.timeout(duration_ps)
-        end_ps = start_ps + duration_ps
-        done = self._kernel.record(
+        if work.state is None or is_last:
+            self._spend()
+        else:
+            Turn(self._env, self._spend)  # what the step before did is done by then
+
+    def _spend(self, _: Turn | None = None) -> None:
+        work = self._running
+        assert work is not None
+        if work.state is not None:
+            work.cycles = self._cycles(work.routine, work.state())
+        Turn(self._env, self._end, work.cycles * self._parameters.period_ps)
+
+    def _end(self, _: Turn) -> None:
+        work = self._running
+        assert work is not None
+        end_ps = self._env.now
+        self._free_at = end_ps
+        self._last = self._kernel.record(
             self.name,
-            f"firmware.{work.routine}",
-            start_ps,
+            self._stage(work.routine),
+            self._start_ps,
             end_ps,
-            cause,
+            work.cause,
             request=work.request,
-            kind=work.task.value,
-            ready_ps=ready_ps,
+            kind=self._kinds[self._index],
+            ready_ps=work.ready_ps,
         )
         self.steps += 1
-        self.busy_ps += duration_ps
-        self._free_at, self._last = end_ps, done
-        self._next_queue = (index + 1) % len(self._queues)
-        work.done.succeed(done)
+        self.busy_ps += end_ps - self._start_ps
+        self._next_queue = (self._index + 1) % len(self._queues)
+        if self._env.is_next():
+            self._look(is_last=False)
+            work.happen_now(self._last)
+        else:
+            work.happen(self._env, self._last)
+            self._look(is_last=False)
+
+    def _stage(self, routine: str) -> str:
+        stage = self._stages.get(routine)
+        if stage is None:
+            stage = self._stages[routine] = f"firmware.{routine}"
+        return stage
+
+
+def _way(
+    queues: Sequence[deque[_Work]], visit_ps: Sequence[int], first: int
+) -> Iterator[tuple[int, deque[_Work], int]]:
+    offset_ps = 0
+    for turn in range(len(queues)):
+        index = (first + turn) % len(queues)
+        yield index, queues[index], offset_ps
+        offset_ps += visit_ps[index]
 
 
 class Cores:

@@ -63,6 +63,7 @@ __all__ = [
 ]
 
 ENTRY_BYTES = byte_size(BodyEntry)
+ENTRY_RECORD = record_dtype(BodyEntry)
 SLOT_BYTES = byte_size(Segment)
 POSITION_BYTES = 4
 KEY_BYTES = 4
@@ -181,7 +182,7 @@ def check_total(pieces: Sequence[tuple[int, int]], total: int) -> None:
 
 def parse_entry(raw: bytes, mode: Mode) -> Entry:
     """Decode the 16 bytes of a body entry."""
-    lba, degree, offset, fan_out = np.frombuffer(raw, record_dtype(BodyEntry)).tolist()[0]
+    lba, degree, offset, fan_out = np.frombuffer(raw, ENTRY_RECORD).tolist()[0]
     extra = KEY_BYTES
     if mode is Mode.EXPLICIT:
         extra = POSITION_BYTES * fan_out if degree else 0

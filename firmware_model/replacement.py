@@ -45,6 +45,9 @@ class Replacement(ABC):
 
     def __init__(self, frames: int) -> None:
         self.frames = frames
+        self.no_claim = dict.fromkeys(self.claim_counts, 0)
+        """The counts of a claim that has nothing to do for the policy."""
+        self.no_release = dict.fromkeys(self.release_counts, 0)
 
     @property
     @abstractmethod

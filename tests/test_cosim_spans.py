@@ -3,8 +3,6 @@
 Spans are drawn as (stage, start, end, cause by stage); times are small integers.
 """
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -133,7 +131,7 @@ def test_number_must_be_reserved_once_and_used_once():
     taken = log[numbers["a"]]
     for number in (taken.number, taken.number + 1):
         with pytest.raises(CausalityError, match="must be reserved once and used once"):
-            log.add(replace(taken, number=number))
+            log.add(taken._replace(number=number))
 
 
 def test_span_must_not_end_before_it_starts():
@@ -175,3 +173,11 @@ def test_path_covers_every_instant_once(steps, clipped):
         following = [s for n, s, _, _ in spans if n == stage + 1]
         assert begin >= spans[stage][1]
         assert not following or finish <= following[0]
+
+
+def test_span_with_the_next_number_must_not_end_before_it_starts():
+    kernel = Kernel()
+    start = kernel.origin("unit", "start")
+    with pytest.raises(CausalityError, match=r"Span unit step must end at or after \d+ ps, not 0"):
+        kernel.record("unit", "step", start.at_ps, 0, start)
+    assert len(kernel.spans) == 1

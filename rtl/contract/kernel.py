@@ -75,7 +75,11 @@ class Kernel(Protocol):
     """Simulated time, spans and resources of one run."""
 
     env: Any
-    """The ``simpy.Environment``; integers of picoseconds."""
+    """The ``simpy.Environment``; integers of picoseconds.
+
+    Its ``is_next()`` says whether what would be scheduled now, without a delay, would happen next,
+    so that who has nothing else to do now can as well do it at once.
+    """
 
     def resource(self, name: str, capacity: int = 1) -> Resource:
         """Make a named resource whose waits keep their causes."""

@@ -10,6 +10,7 @@ codewords is FILL too, as in erased cells.
 """
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from zlib import crc32
 
 import numpy as np
@@ -112,20 +113,20 @@ class PageLayout:
                 f"not {self.page_bytes + self.spare_bytes}; chunk_bytes and parity_bytes make them"
             )
 
-    @property
+    @cached_property
     def codeword_bytes(self):
         return self.chunk_bytes + self.parity_bytes
 
-    @property
+    @cached_property
     def codewords(self):
         """Data codewords of a page."""
         return self.page_bytes // self.chunk_bytes
 
-    @property
+    @cached_property
     def pair_bytes(self):
         return 2 * self.codeword_bytes
 
-    @property
+    @cached_property
     def data_bytes(self):
         """Bytes on the bus of a whole-page read: data codewords without metadata and fill."""
         return self.codewords * self.codeword_bytes

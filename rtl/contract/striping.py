@@ -6,6 +6,7 @@ an 8 x 8 x 2 array is on channel p mod 8, way (p div 8) mod 8, LUN (p div 64) mo
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 __all__ = ["DEFAULT_ORDER", "PhysicalPage", "Striping"]
@@ -57,12 +58,12 @@ class Striping:
                 f"order must name each of {', '.join(DEFAULT_ORDER)} once, not {self.order!r}"
             )
 
-    @property
+    @cached_property
     def pages(self):
         """Pages of the whole array."""
         return self.channels * self.ways * self.luns * self.rows
 
-    @property
+    @cached_property
     def _sizes(self):
         sizes = {"channel": self.channels, "way": self.ways, "lun": self.luns}
         return [(unit, sizes[unit]) for unit in self.order]
