@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from cosim.conservation import check_bytes
 from cosim.firmware_use import core_use, page_use, translation_use
+from cosim.queue_depths import Depths, depth_table, depths_of_table, queue_use
 from cosim.spans import Span, SpanLog, critical_path, stage_totals
 from rtl.contract.kernel import BACKGROUND_REQUEST, Cause
 
@@ -105,9 +106,9 @@ class BatchResult:
 class SystemResult:
     """One system on the whole trace.
 
-    ``counters`` are whole numbers by name; ``assumed_costs`` gives for each routine whose cost is
-    not counted from code the reason. ``hypothetical`` says what of it no real system has, and is
-    empty for those that may be.
+    ``counters`` are whole numbers by name, ``depths`` those of the SSD's queues; ``assumed_costs``
+    gives for each routine whose cost is not counted from code the reason. ``hypothetical`` says
+    what of it no real system has, and is empty for those that may be.
     """
 
     name: str
@@ -116,7 +117,13 @@ class SystemResult:
     subgraph_sha256: str
     counters: Mapping[str, int] = field(default_factory=dict)
     assumed_costs: Mapping[str, str] = field(default_factory=dict)
+    depths: Depths = field(default_factory=dict)
     hypothetical: str = ""
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """Times of the first mini-batch's begin and of the last one's end."""
+        return self.batches[0].start_ps, self.batches[-1].end.at_ps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,9 +197,13 @@ def moved_bytes(spans: Iterable[Span]) -> tuple[dict[str, int], dict[str, int]]:
 
 
 def write_tables(result: RunResult, folder: Path) -> None:
-    """Write ``spans.parquet`` and ``latencies.parquet``, with the system's name as first column."""
-    spans = [_with_system(system.name, _span_table(system.spans)) for system in result.systems]
-    pq.write_table(pa.concat_tables(spans), folder / "spans.parquet", compression="zstd")
+    """Write spans, queue depths and latencies, with the system's name as first column."""
+    for name, table_of in (
+        ("spans", lambda system: _span_table(system.spans)),
+        ("queues", lambda system: depth_table(system.depths)),
+    ):
+        tables = [_with_system(system.name, table_of(system)) for system in result.systems]
+        pq.write_table(pa.concat_tables(tables), folder / f"{name}.parquet", compression="zstd")
     rows = [
         {
             "system": system.name,
@@ -217,6 +228,7 @@ def write_tables(result: RunResult, folder: Path) -> None:
 def save_system(system: SystemResult, folder: Path) -> None:
     """Write one system's result, for :func:`load_system` in another process."""
     pq.write_table(_span_table(system.spans), folder / "spans.parquet", compression="zstd")
+    pq.write_table(depth_table(system.depths), folder / "queues.parquet", compression="zstd")
     document = {
         "name": system.name,
         "subgraph_sha256": system.subgraph_sha256,
@@ -241,7 +253,8 @@ def load_system(folder: Path) -> SystemResult:
         BatchResult(request=request, start_ps=start, end=Cause(end, span))
         for request, start, end, span in document.pop("batches")
     )
-    return SystemResult(spans=log, batches=batches, **document)
+    depths = depths_of_table(pq.read_table(folder / "queues.parquet"))
+    return SystemResult(spans=log, batches=batches, depths=depths, **document)
 
 
 def _summarize_system(system: SystemResult) -> dict[str, Any]:
@@ -257,6 +270,7 @@ def _summarize_system(system: SystemResult) -> dict[str, Any]:
         "busy_ps": _busy(system.spans),
         "cores": core_use(system.spans),
         "pages": page_use(system.counters),
+        **({"queues": _queues(system)} if system.depths else {}),
         **({"translation": translation} if translation else {}),
         **_background(system),
         "counters": {
@@ -265,6 +279,10 @@ def _summarize_system(system: SystemResult) -> dict[str, Any]:
         "assumed_costs": dict(system.assumed_costs),
         **({"hypothetical": system.hypothetical} if system.hypothetical else {}),
     }
+
+
+def _queues(system: SystemResult) -> dict[str, Any]:
+    return {name: queue_use(found, *system.window) for name, found in system.depths.items()}
 
 
 def _background(system: SystemResult) -> dict[str, Any]:

@@ -119,7 +119,8 @@ def write_run(
     write_tables(result, folder)
     _write_json(folder / "summary.json", summary)
     save_stages(summary, folder / "stages.png")
-    page = render_page(summary, loaded, configuration, (folder / "stages.png").read_bytes())
+    plot = (folder / "stages.png").read_bytes()
+    page = render_page(summary, loaded, configuration, plot, result.systems)
     (folder / "index.html").write_text(page, encoding="utf-8")
     return summary
 

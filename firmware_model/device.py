@@ -9,6 +9,7 @@ from firmware_model.block_write import BlockWrite
 from firmware_model.core import Cores
 from firmware_model.cost_table import CostTable
 from firmware_model.counters import Counters
+from firmware_model.depths import DepthLog
 from firmware_model.dma import DmaEngine, Dram
 from firmware_model.dma_orders import DmaOrders
 from firmware_model.flash_scheduler import FlashScheduler
@@ -78,7 +79,7 @@ class Device:
         )
         dram = Dram(kernel, parameters.dram_bytes_per_second)
         self._dma = DmaEngine(kernel, device_port, dram, parameters.dma)
-        scheduler = FlashScheduler(
+        self._scheduler = scheduler = FlashScheduler(
             kernel,
             flash_port,
             parameters.layout,
@@ -156,6 +157,18 @@ class Device:
         if self.layer is None:
             raise ValueError("A device must have a translation layer to recover its map")
         return self.layer.recover(cause)
+
+    def depths(self) -> dict[str, DepthLog]:
+        """Depth of each queue over time, by name; of the subgraph buffer its bytes."""
+        found = self._controller.depths()
+        found |= {"commands": self._controller.slots.used} | self._scheduler.depths()
+        for name, slots in (
+            ("DMA descriptors", self._dma.slots),
+            ("page jobs", self._reader.jobs),
+            ("subgraph buffer", self._generator.room),
+        ):
+            found |= {name: slots.used, f"waiting for {name}": slots.waiting}
+        return found
 
     def counts(self) -> dict[str, int]:
         """All counters by name, those of tables, cores and the page buffer included."""

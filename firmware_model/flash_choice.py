@@ -152,6 +152,7 @@ class ChannelChoice(ChannelQueues):
         lun = self.lun(read.place)
         self._waiting[lun][self._ranks[read.kind]].append(read)
         self.oldest[read] = None
+        self.waiting.change(1)
         if self._has_room(lun):
             self._tell()
         return not lun.full
@@ -162,6 +163,7 @@ class ChannelChoice(ChannelQueues):
         lun = self.lun(read.place)
         self._waiting[lun][self._ranks[read.kind]].popleft()
         del self.oldest[read]
+        self.waiting.change(-1)
         lun.outstanding += 1
         if not chosen.is_oldest:
             if not chosen.is_due:

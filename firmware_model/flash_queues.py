@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NamedTuple
 
+from firmware_model.depths import DepthLog
 from rtl.contract.channel import COMMANDS_PER_LUN, ChannelOperation
 from rtl.contract.kernel import Cause
 from rtl.contract.striping import PhysicalPage
@@ -101,6 +102,8 @@ class ChannelQueues:
             for number, way in enumerate(self.ways)
             for lun, queue in enumerate(way.luns)
         }
+        self.waiting = DepthLog(env)
+        """Commands that have not been given to the channel."""
         self.ready: deque[LunQueue] = deque()
         self.news = env.event()
 
@@ -140,6 +143,7 @@ class ChannelQueues:
         """Queue a read; says whether its LUN has room for one more command."""
         lun = self.lun(read.place)
         lun.waiting.append(read)
+        self.waiting.change(1)
         if len(lun.waiting) == 1 and not lun.full:
             self._make_ready(lun)
         return not lun.full
@@ -148,6 +152,7 @@ class ChannelQueues:
         """The oldest read of the LUN whose turn it is, counted as that LUN's command."""
         lun = self.ready.popleft()
         read = lun.waiting.popleft()
+        self.waiting.change(-1)
         lun.outstanding += 1
         if lun.waiting and not lun.full:
             self._make_ready(lun)

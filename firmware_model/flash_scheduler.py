@@ -6,6 +6,7 @@ from typing import Any
 
 from firmware_model.core import Cores
 from firmware_model.counters import Counters
+from firmware_model.depths import DepthLog
 from firmware_model.dma import Dram
 from firmware_model.flash_choice import FlashOrder, channel_queues
 from firmware_model.flash_queues import ChannelQueues, FlashClass, Read, WayQueues
@@ -63,6 +64,10 @@ class FlashScheduler:
         self._reset = WayReset(flash, cores, counters)
         for channel in self._channels:
             self._env.process(self._issue(channel))
+
+    def depths(self) -> dict[str, DepthLog]:
+        """Of each channel: commands that have not been given to it."""
+        return {f"flash channel {n}": channel.waiting for n, channel in enumerate(self._channels)}
 
     def read(
         self,

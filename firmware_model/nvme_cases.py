@@ -47,7 +47,7 @@ def _random_pieces(
 def queue_rows(program: ArmProgram) -> dict[str, Rows]:
     """Fetch and complete until both queues have turned."""
     completions = CompletionQueue(simpy.Environment(), 3, 0x9_8765_4000, 7)
-    model = SubmissionQueue(3, 0x12_3456_7000, 5, completions)
+    model = SubmissionQueue(simpy.Environment(), 3, 0x12_3456_7000, 5, completions)
     queue = words(
         *(3, 5, 7, 0, 0, 1),
         *halves(model.address),

@@ -6,6 +6,7 @@ from typing import Any
 
 from firmware_model.core import Cores
 from firmware_model.counters import Counters
+from firmware_model.depths import DepthLog
 from firmware_model.dma import DmaEngine
 from firmware_model.dma_orders import DmaOrders
 from firmware_model.nvme_queues import (
@@ -117,6 +118,8 @@ class NvmeController:
         self.completions: dict[int, CompletionQueue] = {}
         self.arbiter = RoundRobin(env)
         """Of the I/O queues."""
+        self._depths: list[SubmissionQueue] = []
+        """Submission queues that are there, or were."""
         self.administer: AdminHandler | None = None
         """Carries out a command of the admin queue."""
         self._admin_arbiter = RoundRobin(env)
@@ -139,6 +142,15 @@ class NvmeController:
         """Completions that found their queue full."""
         return sum(queue.room.waits for queue in self.completions.values())
 
+    def depths(self) -> dict[str, DepthLog]:
+        """Of each submission queue: its entries; a number that was given again is told apart."""
+        found: dict[str, DepthLog] = {}
+        for queue in self._depths:
+            name = f"submission queue {queue.number}"
+            again = sum(one.partition(",")[0] == name for one in found)
+            found[f"{name}, made again ({again})" if again else name] = queue.waits
+        return found
+
     def attach(self, registers: QueueRegisters) -> None:
         """Begin to serve a queue pair; :exc:`ValueError` if its number is taken."""
         number = registers.number
@@ -160,14 +172,15 @@ class NvmeController:
 
     def add_submissions(self, number: int, address: int, entries: int, completions: int) -> None:
         """A submission queue with a new number, served from now on."""
-        queue = SubmissionQueue(number, address, entries, self.completions[completions])
+        queue = SubmissionQueue(self._env, number, address, entries, self.completions[completions])
+        self._depths.append(queue)
         self.submissions[number] = queue
         self._arbiter_of(number).add(queue)
 
     def remove_submissions(self, number: int, cause: Cause) -> Generator[Any, Any, Cause]:
         """Delete a submission queue: end its commands, and return when the last one has ended."""
         queue = self.submissions.pop(number)
-        queue.deleted = True
+        queue.delete()
         self._arbiter_of(number).remove(queue)
         ends = [
             self._end(active, Status.ABORTED_WITH_QUEUE)

@@ -7,6 +7,7 @@ robin arbitration).
 from collections.abc import Iterator
 from typing import Any
 
+from firmware_model.depths import DepthLog
 from firmware_model.slots import Slots
 from rtl.contract.codec import byte_size, pack
 from rtl.contract.kernel import Cause
@@ -77,7 +78,7 @@ class SubmissionQueue:
     """Commands of the host, and where their completions go."""
 
     def __init__(
-        self, number: int, address: int, entries: int, completions: CompletionQueue
+        self, env: Any, number: int, address: int, entries: int, completions: CompletionQueue
     ) -> None:
         self.number = number
         self.address = address
@@ -87,6 +88,8 @@ class SubmissionQueue:
         """Next entry to fetch."""
         self.tail = 0
         """As last rung by the host."""
+        self.waits = DepthLog(env)
+        """Entries that the host has put there and the device has not fetched."""
         self.rung_cause: Cause | None = None
         self.deleted = False
 
@@ -103,13 +106,24 @@ class SubmissionQueue:
     def fetched(self) -> None:
         """The entry at the head is taken."""
         self.head = (self.head + 1) % self.entries
+        self._count()
 
     def ring(self, tail: int, cause: Cause) -> bool:
         """The host has put entries up to ``tail``; whether that can be."""
         if not 0 <= tail < self.entries:
             return False
         self.tail, self.rung_cause = tail, cause
+        self._count()
         return True
+
+    def delete(self) -> None:
+        """Nothing is fetched from it any more."""
+        self.deleted = True
+        self._count()
+
+    def _count(self) -> None:
+        left = 0 if self.deleted else (self.tail - self.head) % self.entries
+        self.waits.change(left - self.waits.depth)
 
 
 class RoundRobin:

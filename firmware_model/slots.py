@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Generator
 from typing import Any
 
+from firmware_model.depths import DepthLog
 from rtl.contract.kernel import Cause
 
 __all__ = ["Slots"]
@@ -24,6 +25,10 @@ class Slots:
         self.free = capacity
         self.waits = 0
         """How many had to wait."""
+        self.used = DepthLog(env)
+        """Units that are taken."""
+        self.waiting = DepthLog(env)
+        """Those who wait, however much each asks for."""
         self._env = env
         self._queue: deque[tuple[int, Any]] = deque()
 
@@ -32,9 +37,10 @@ class Slots:
         if not 0 < amount <= self.capacity:
             raise ValueError(f"{self.name} must be asked for 1 to {self.capacity}, not {amount}")
         if not self._queue and amount <= self.free:
-            self.free -= amount
+            self._take(amount)
             return cause
         self.waits += 1
+        self.waiting.change(1)
         turn = self._env.event()
         self._queue.append((amount, turn))
         granted: Cause = yield turn
@@ -53,7 +59,13 @@ class Slots:
         self.free += amount
         if self.free > self.capacity:
             raise RuntimeError(f"{self.name} must not get back more than was taken")
+        self.used.change(-amount)
         while self._queue and self._queue[0][0] <= self.free:
             amount, turn = self._queue.popleft()
-            self.free -= amount
+            self.waiting.change(-1)
+            self._take(amount)
             turn.succeed(cause)
+
+    def _take(self, amount: int) -> None:
+        self.free -= amount
+        self.used.change(amount)

@@ -38,6 +38,7 @@ FILES = [
     "config.resolved.yaml",
     "index.html",
     "latencies.parquet",
+    "queues.parquet",
     "spans.parquet",
     "stages.png",
     "summary.json",

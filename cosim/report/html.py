@@ -9,8 +9,10 @@ from cosim.config.load import LoadedConfig
 from cosim.config.platform import constants
 from cosim.report.firmware import render_firmware
 from cosim.report.label import hypothetical_systems, label, labels
+from cosim.report.queues import render_queues
 from cosim.report.stages import FAMILIES, by_family, family_of, in_order
 from cosim.report.table import duration, ratio_sentence, size
+from cosim.results import SystemResult
 from rtl.contract.gather import BUSY_PARTS
 
 __all__ = ["render_page"]
@@ -50,9 +52,16 @@ GATHER = (
 
 
 def render_page(
-    summary: Mapping[str, Any], loaded: LoadedConfig, configuration: str, plot: bytes
+    summary: Mapping[str, Any],
+    loaded: LoadedConfig,
+    configuration: str,
+    plot: bytes,
+    systems: Sequence[SystemResult] = (),
 ) -> str:
-    """The page as HTML; it refers to nothing outside itself."""
+    """The page as HTML; it refers to nothing outside itself.
+
+    ``systems`` are those whose queue depths are shown.
+    """
     image = base64.b64encode(plot).decode()
     body = [
         "<h1>csd-cosim: sampling by computational storage devices</h1>",
@@ -69,6 +78,7 @@ def render_page(
         "<h2>Bytes moved</h2>",
         _bytes(summary),
         *render_firmware(summary, _table),
+        *render_queues(summary, systems, _table),
         *_gather(summary),
         "<h2>The same subgraph</h2>",
         _hashes(summary),

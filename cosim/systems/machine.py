@@ -232,6 +232,7 @@ class Machine:
             counters=self.counters(),
             hypothetical=hypothetical(self.system, self.inputs),
             assumed_costs=self.device.cores.assumed,
+            depths={name: log.changes() for name, log in self.device.depths().items()},
         )
 
     def counters(self) -> dict[str, int]:
