@@ -194,11 +194,21 @@ class CausalResource:
         )
         self._free += 1
         if self._queue:
-            Turn(env, self._grant)
+            Turn(env, self._hand_over)
         return done
 
-    def _grant(self, _: Turn | None = None) -> None:
+    def _grant(self) -> None:
         """Let in who is next, as far as there is room."""
+        env = self._kernel.env
         while self._free and self._queue:
             self._free -= 1
-            self._queue.popleft().happen(self._kernel.env)
+            self._queue.popleft().happen(env)
+
+    def _hand_over(self, _: Turn) -> None:
+        """The same, after a release."""
+        env = self._kernel.env
+        if self._free == 1 and self._queue and env.is_next():
+            self._free = 0
+            self._queue.popleft().happen_now()
+        else:
+            self._grant()

@@ -97,8 +97,7 @@ class Core:
         )
         """By the queue that is next, all queues in the order of visits: number, itself, and the
         time until its first one."""
-        self._stages: dict[str, str] = {}
-        """Of spans, by routine."""
+        self._stages = {routine: f"firmware.{routine}" for routine in costs.routines}
         self._kinds = [task.value for task in self.tasks]
         self._filled = 0
         """Queues that have work."""
@@ -112,8 +111,9 @@ class Core:
         """That queue."""
         self._visit: Turn | None = None
         """The loop's coming there, while it is on its way."""
-        self._news: Callable[[Turn | None], None] | None = self._wake
-        """What new work gives rise to, if anything."""
+        self._is_idle = True
+        self._listens = True
+        """Whether the loop is to hear of new work."""
 
     def run(
         self, task: Task, routine: str, cause: Cause, *, request: int = 0, **counts: int
@@ -142,12 +142,12 @@ class Core:
         queue = self._queues[self.tasks.index(work.task)]
         self._filled += not queue
         queue.append(work)
-        if self._news is not None:
-            news, self._news = self._news, None
+        if self._listens:
+            self._listens = False
             if self._env.is_next():
-                news(None)
+                self._hear(is_next=True)
             else:
-                Turn(self._env, news)
+                Turn(self._env, self._hear_late)
         end: Cause = yield work
         return end
 
@@ -158,50 +158,55 @@ class Core:
             cycles = self._known[key] = self.costs.cycles(self._parameters, routine, **counts)
         return cycles
 
-    # The loop is calls from SimPy's queue. At the end of a step it runs the next one, or is on its
-    # way to it (`_visit`), or has nothing to do. New work makes it look again, since its queue may
-    # be passed earlier.
+    # The loop is calls from SimPy's queue. It is idle, or on its way to a queue with work, or in a
+    # step. New work makes it look again, since its queue may be passed earlier. `is_next` says that
+    # nothing is due before what else is to be done now.
 
-    def _look(self, is_last: bool) -> None:
-        """Begin the next step now, or go to its queue, or wait for work.
+    def _hear(self, is_next: bool) -> None:
+        """New work has come. A step may have begun since, at the same time."""
+        if self._is_idle:
+            self._is_idle = False
+            self._look(is_next)
+        elif self._visit is not None:
+            self._visit = None
+            if is_next:
+                self._go_on(is_next)
+            else:
+                Turn(self._env, self._arrive)
 
-        ``is_last`` says that nothing else is to be done now, before or after that.
-        """
+    def _hear_late(self, _: Turn) -> None:
+        self._hear(self._env.is_next())
+
+    def _look(self, is_next: bool) -> None:
+        """Begin the next step now, or go to its queue, or wait for work."""
         if not self._filled:
-            self._news = self._wake
+            self._is_idle = self._listens = True
             return
         self._start_ps, self._index = self._next_visit()
         way_ps = self._start_ps - self._env.now
         if way_ps > 0:
             self._visit = Turn(self._env, self._come, way_ps)
-            self._news = self._hear
+            self._listens = True
         else:
-            self._begin(is_last)
-
-    def _wake(self, _: Turn | None = None) -> None:
-        self._look(self._env.is_next())
+            self._begin(is_next)
 
     def _come(self, visit: Turn) -> None:
         """The loop has come to a queue, if it did not go another way meanwhile."""
         if visit is self._visit:
-            self._hear()
+            self._visit = None
+            if self._env.is_next():
+                self._begin(is_next=True)
+            else:
+                Turn(self._env, self._arrive)
 
-    def _hear(self, _: Turn | None = None) -> None:
-        """The same, or there is new work: at any time only the first counts."""
-        if self._visit is None:
-            return
-        self._visit = None
-        if self._env.is_next():
-            self._arrive()
-        else:
-            Turn(self._env, self._arrive)
+    def _arrive(self, _: Turn) -> None:
+        self._go_on(self._env.is_next())
 
-    def _arrive(self, _: Turn | None = None) -> None:
-        is_last = self._env.is_next()
+    def _go_on(self, is_next: bool) -> None:
         if self._env.now < self._start_ps:
-            self._look(is_last)
+            self._look(is_next)
         else:
-            self._begin(is_last)
+            self._begin(is_next)
 
     def _next_visit(self) -> tuple[int, int]:
         """When the loop next looks at a queue that has work, and which one."""
@@ -222,9 +227,9 @@ class Core:
         assert first is not None, "some queue has work"
         return first
 
-    def _begin(self, is_last: bool) -> None:
+    def _begin(self, is_next: bool) -> None:
         """Take the oldest work of the queue to which the loop has come."""
-        self._news = None
+        self._listens = False
         self.ties += self._filled > 1
         queue = self._queues[self._index]
         work = self._running = queue.popleft()
@@ -243,7 +248,7 @@ class Core:
                 work.cause,
                 request=work.request,
             )
-        if work.state is None or is_last:
+        if work.state is None or is_next:
             self._spend()
         else:
             Turn(self._env, self._spend)  # what the step before did is done by then
@@ -262,7 +267,7 @@ class Core:
         self._free_at = end_ps
         self._last = self._kernel.record(
             self.name,
-            self._stage(work.routine),
+            self._stages[work.routine],
             self._start_ps,
             end_ps,
             work.cause,
@@ -274,17 +279,11 @@ class Core:
         self.busy_ps += end_ps - self._start_ps
         self._next_queue = (self._index + 1) % len(self._queues)
         if self._env.is_next():
-            self._look(is_last=False)
+            self._look(is_next=False)
             work.happen_now(self._last)
         else:
             work.happen(self._env, self._last)
-            self._look(is_last=False)
-
-    def _stage(self, routine: str) -> str:
-        stage = self._stages.get(routine)
-        if stage is None:
-            stage = self._stages[routine] = f"firmware.{routine}"
-        return stage
+            self._look(is_next=False)
 
 
 def _way(

@@ -95,7 +95,7 @@ class Device:
                 raise ValueError("code must be given for a device that can be written")
             self.layer = TranslationLayer(env, parameters, self.cores, scheduler, dram, code)
         jobs = Slots(env, "page jobs", parameters.page_jobs)
-        self._reader = PageReader(
+        self.reader = PageReader(
             self.cores,
             self.extents,
             None if self.layer is None else self.layer.places,
@@ -110,10 +110,10 @@ class Device:
         )
         common = parameters, self.cores
         self._generator = SubgraphGenerator(
-            env, *common, control_dma, result_dma, self._reader, self.counters
+            env, *common, control_dma, result_dma, self.reader, self.counters
         )
         control = IspControl(*common, control_dma, self._generator, self.counters)
-        blocks = BlockIo(env, *common, block_dma, self._reader, self.counters)
+        blocks = BlockIo(env, *common, block_dma, self.reader, self.counters)
         self._controller = NvmeController(
             env,
             self.cores,
@@ -134,7 +134,7 @@ class Device:
         layer = self.layer
         assert layer is not None, "it is there"
         layout, places = self.parameters.layout, layer.places
-        writes = BlockWrite(env, layout, self.cores, dma, blocks, self._reader, places, layer.store)
+        writes = BlockWrite(env, layout, self.cores, dma, blocks, self.reader, places, layer.store)
         return writes.serve
 
     def attach_queue(self, registers: QueueRegisters) -> None:
@@ -177,7 +177,7 @@ class Device:
             "evictions": self.page_buffer.evictions,
             "hand_overs": self.page_buffer.hand_overs,
             "buffer_full_waits": self.page_buffer.full_waits,
-            "page_job_waits": self._reader.jobs.waits,
+            "page_job_waits": self.reader.jobs.waits,
             "subgraph_buffer_waits": self._generator.room.waits,
             "command_slot_waits": self._controller.slots.waits,
             "completion_queue_waits": self._controller.completion_waits,

@@ -3,10 +3,12 @@
 They keep their place among all that happens at one time, exactly as events do.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
-__all__ = ["Awaited", "Pause", "Turn"]
+from simpy.events import URGENT
+
+__all__ = ["Awaited", "Errand", "Pause", "Turn"]
 
 
 class Turn:
@@ -59,3 +61,33 @@ class Pause(Awaited):
         self.callbacks = []
         self._value = None
         env.schedule(self, delay=delay_ps)
+
+
+class Errand:
+    """A process of SimPy whose end nobody waits for, and that nobody interrupts.
+
+    An exception that it does not catch ends the run.
+    """
+
+    __slots__ = ("_steps", "callbacks")
+    _ok = True
+    _value = None
+
+    def __init__(self, env: Any, steps: Generator[Any, Any, None]) -> None:
+        self._steps = steps
+        self.callbacks = (self._go_on,)
+        env.schedule(self, URGENT)
+
+    def _go_on(self, event: Any) -> None:
+        try:
+            while True:
+                if event._ok:
+                    event = self._steps.send(event._value)
+                else:
+                    event._defused = True
+                    event = self._steps.throw(event._value)
+                if event.callbacks is not None:
+                    event.callbacks.append(self._go_on)
+                    return
+        except StopIteration:
+            pass

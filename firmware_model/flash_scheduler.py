@@ -8,6 +8,7 @@ from firmware_model.core import Cores
 from firmware_model.counters import Counters
 from firmware_model.depths import DepthLog
 from firmware_model.dma import Dram
+from firmware_model.events import Errand
 from firmware_model.flash_choice import FlashOrder, channel_queues
 from firmware_model.flash_queues import ChannelQueues, FlashClass, Read, WayQueues
 from firmware_model.flash_steps import FlashSteps
@@ -142,7 +143,7 @@ class FlashScheduler:
                 order, latest([order.cause, *freed, *issued]), channel.issue_work(lun)
             )
             issued = [cause]
-            self._env.process(self._complete(channel, order, page))
+            Errand(self._env, self._complete(channel, order, page))
 
     def _complete(
         self, channel: ChannelQueues, order: Read, event: Any

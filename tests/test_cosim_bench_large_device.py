@@ -1,10 +1,14 @@
 """A device that holds far more than memory: lists computed on demand, and what that takes."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
+from cosim.bench.firmware import Ssd
 from cosim.bench.firmware_text import large_table
 from cosim.bench.large_device import large_device
+from cosim.bench.page_stream import EqualPages, read_pages
 from cosim.bench.procedural_graph import ProceduralGraph
 from cosim.medium import IdArray
 
@@ -50,11 +54,32 @@ def test_sizes_out_of_range_are_refused(size):
 
 
 def test_memory_does_not_grow_with_the_graph():
-    found = large_device(targets=8, fan_outs=(5, 3))
+    found = large_device(targets=8, fan_outs=(5, 3), stream_pages=50)
     assert 0 <= 474 * 10**9 - found["edge_bytes"] < 10**9
     assert found["lists"] == 48
     assert found["flash_reads"] >= 48
     assert found["peak_bytes"] < GIB
-    small = large_device(targets=8, fan_outs=(5, 3), edge_bytes=10**9)
+    small = large_device(targets=8, fan_outs=(5, 3), stream_pages=50, edge_bytes=10**9)
     assert abs(found["peak_bytes"] - small["peak_bytes"]) < 32 << 20
-    assert "| edge list array | 473.9" in large_table(found)
+    assert found["timeouts_a_read"] > found["of_image"] + found["of_reference"] > 0
+    assert found["stream_pages"] == 50
+    assert found["timeouts_a_page"] > 0
+    table = large_table(found)
+    assert "| edge list array | 473.9" in table
+    assert f"alone reads (goal: 40) | {found['timeouts_a_page']:,.0f} |" in table
+
+
+def test_a_stream_of_pages_is_read_whole_and_by_the_firmware_alone():
+    graph = ProceduralGraph(1000, 4096)
+    ssd = Ssd("cosmos_plus", graph, flash=EqualPages)
+    read_pages(ssd, 30)
+    counts, steps = ssd.device.counts(), Counter(span.stage for span in ssd.kernel.spans)
+    assert (counts["page_jobs"], counts["misses"], counts["commands"]) == (30, 30, 0)
+    assert steps["firmware.translate"] == steps["firmware.buffer_release"] == 30
+    frame = ssd.device.page_buffer.frame(29)
+    assert frame.data == ssd.layout.strip(ssd.flash.page(0))
+    assert frame.data == IdArray(graph.indices, 8).read(0, ssd.layout.page_bytes)
+    with pytest.raises(
+        AssertionError, match="Each of 31 pages must be read from flash, not 1 of them"
+    ):
+        read_pages(ssd, 31)  # thirty are in the page buffer

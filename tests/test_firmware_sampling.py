@@ -266,7 +266,7 @@ def served():
         assert bench.sample_status(good) == Status.SUCCESS
         assert bench.result(good) == good.expected
         assert device._generator.room.free == device._generator.room.capacity
-        assert device._reader.jobs.free == device._reader.jobs.capacity
+        assert device.reader.jobs.free == device.reader.jobs.capacity
         assert device._dma.slots.free == device._dma.slots.capacity
         assert all(frame.pins == 0 for frame in device.page_buffer._frames.values())
 

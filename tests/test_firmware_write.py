@@ -246,7 +246,7 @@ def test_a_bad_write_changes_nothing(bench, fields, status):
     address = bench.memory.allocate(512)
     bench.host.put(**{"opcode": Opcode.WRITE, "prp1": address, **fields})
     assert bench.host.wait(1)[0].status.status == status
-    assert bench.device._reader.jobs.free == bench.parameters.page_jobs
+    assert bench.device.reader.jobs.free == bench.parameters.page_jobs
     assert bench.flash.changes == []
     assert bench.read(0, 2) == Pattern(1 << 20).read(0, 1024)
 
@@ -258,7 +258,7 @@ def test_a_page_whose_rest_cannot_be_read_is_not_written(bench):
     assert bench.read(20, 2) == content(1, 1024)
     frames = bench.device.page_buffer._frames.values()
     assert not any(frame.pins or frame.fills for frame in frames)
-    assert bench.device._reader.jobs.free == bench.parameters.page_jobs
+    assert bench.device.reader.jobs.free == bench.parameters.page_jobs
 
 
 def test_blocks_are_reclaimed_before_they_run_out():
@@ -302,7 +302,7 @@ def test_a_map_page_that_cannot_be_read_fails_what_needs_it(bench):
     # Nothing is left of the write that failed.
     assert bench.write(101, content(2, 512)) == Status.SUCCESS
     assert bench.read(100, 2) == bytes(512) + content(2, 512)
-    assert bench.device._reader.jobs.free == bench.parameters.page_jobs
+    assert bench.device.reader.jobs.free == bench.parameters.page_jobs
 
 
 def test_a_page_that_cannot_be_copied_stays_and_collection_goes_on():

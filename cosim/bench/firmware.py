@@ -5,7 +5,7 @@ Host, links, DMA and the firmware on its cores are those of every run. The flash
 simulator is needed.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -103,6 +103,8 @@ class Ssd:
         A card beside it, whose DRAM takes peer-to-peer writes; see :class:`TimedCard`.
     window_bytes : int
         Of the card's DRAM.
+    flash : callable
+        What makes the flash channels; takes the arguments of :class:`TimedFlash`.
     """
 
     def __init__(
@@ -113,6 +115,7 @@ class Ssd:
         whole_page: bool = True,
         card: FpgaPlatform | None = None,
         window_bytes: int = 0,
+        flash: Callable[..., TimedFlash] = TimedFlash,
     ) -> None:
         platforms = default_platforms()
         ssd = load_platform(platform)
@@ -128,7 +131,7 @@ class Ssd:
         page_ps = clock_ps * sum(bound.page(layout.data_bytes).values())
         self.layout = layout
         self.kernel = Kernel()
-        self.flash = TimedFlash(
+        self.flash = flash(
             self.kernel,
             layout,
             places,
@@ -158,8 +161,8 @@ class Ssd:
         registers = queue_registers(
             ssd, submission=self.driver.sq_address, completion=self.driver.cq_address
         )
-        flash: Any = self.flash  # reads are all that is asked of it
-        self.device = Device(self.kernel, port, flash, parameters, queues=[registers])
+        channels: Any = self.flash  # reads are all that is asked of it
+        self.device = Device(self.kernel, port, channels, parameters, queues=[registers])
         self.device.load_extent(0, self.flash.pages)
 
     @cached_property

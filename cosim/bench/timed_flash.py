@@ -107,11 +107,11 @@ class TimedFlash:
             kind="page",
         )
         lun.release(cause)
-        data = self._raw(self._striping.logical(*place))[column : column + length]
+        data = self.page(self._striping.logical(*place))[column : column + length]
         return FlashResult(data, int(ChannelStatus.OK), 0, 0, cause)
 
-    def _raw(self, page: int) -> bytes:
-        """Codewords of a page."""
+    def page(self, page: int) -> bytes:
+        """Codewords of a logical page."""
         layout = self._layout
         if page >= self.pages:
             raise ValueError(f"Page {page} must be one of the {self.pages} that are written")

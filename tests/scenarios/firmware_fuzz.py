@@ -121,7 +121,7 @@ def nothing_is_left(bench):
     controller = device._controller
     (queue,) = controller.completions.values()
     for slots in (
-        device._reader.jobs,
+        device.reader.jobs,
         device._generator.room,
         device._dma.slots,
         controller.slots,
