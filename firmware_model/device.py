@@ -164,7 +164,7 @@ class Device:
         found |= {"commands": self._controller.slots.used} | self._scheduler.depths()
         for name, slots in (
             ("DMA descriptors", self._dma.slots),
-            ("page jobs", self._reader.jobs),
+            ("page jobs", self.reader.jobs),
             ("subgraph buffer", self._generator.room),
         ):
             found |= {name: slots.used, f"waiting for {name}": slots.waiting}

@@ -8,7 +8,7 @@ from typing import Any
 
 from simpy.events import URGENT
 
-__all__ = ["Awaited", "Errand", "Pause", "Turn"]
+__all__ = ["Awaited", "Errand", "Landing", "Pause", "Turn"]
 
 
 class Turn:
@@ -50,6 +50,24 @@ class Awaited:
         self._value = value
         (resume,), self.callbacks = self.callbacks, None
         resume(self)
+
+
+class Landing(Awaited):
+    """What any number of processes wait for, or none; who asks later goes on at once."""
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> Any:
+        """Once it has happened."""
+        return self._value
+
+    def happen(self, env: Any, value: Any = None) -> None:
+        self._value = value
+        if self.callbacks:
+            env.schedule(self)
+        else:
+            self.callbacks = None
 
 
 class Pause(Awaited):

@@ -7,6 +7,7 @@ import numpy as np
 import simpy
 
 from firmware_model.arm_machine import ArmProgram, Run
+from firmware_model.events import Landing
 from firmware_model.fits import Rows
 from firmware_model.flash_choice import FlashOrder, channel_queues
 from firmware_model.flash_queues import FlashClass, Read
@@ -216,7 +217,7 @@ def tell(story: Story, steps: int) -> dict[str, Rows]:
             count = int(generator.integers(1, LAYOUT.codewords // 2 - first + 1))
             row = int(generator.integers(64))
             kind = FlashClass(row % len(FlashClass))
-            told = story.put(place, row, Fill(first, count, None), kind)
+            told = story.put(place, row, Fill(first, count, Landing()), kind)
             rows.setdefault(queue, []).append(told)
         elif choice == 1 and story.queues.has_work:
             rows.setdefault(issue, []).append(story.issue())

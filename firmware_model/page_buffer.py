@@ -4,6 +4,7 @@ from collections.abc import Generator, Mapping, Sized
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from firmware_model.events import Landing
 from firmware_model.hash_chains import HashChains
 from firmware_model.replacement import POLICIES
 from rtl.contract.kernel import Cause
@@ -23,12 +24,12 @@ def pair_mask(layout: PageLayout, first_byte: int, length: int) -> int:
 class Fill:
     """A flash read on its way into a frame; ``pairs`` are the codeword pairs that it brings.
 
-    ``landed`` is a SimPy event whose value is (ok, Cause).
+    The value of ``landed`` is (ok, Cause).
     """
 
     first: int
     count: int
-    landed: Any
+    landed: Landing
     waiting: int = 0
     """Jobs that wait for it beside the one that asked for it."""
 
@@ -182,7 +183,7 @@ class PageBuffer:
     def begin_fill(self, frame: Frame, pairs: int) -> Fill:
         """Announce a read of the codeword pairs from the first to the last of ``pairs``."""
         first = (pairs & -pairs).bit_length() - 1
-        fill = Fill(first, pairs.bit_length() - first, self._env.event())
+        fill = Fill(first, pairs.bit_length() - first, Landing())
         frame.fills.append(fill)
         return fill
 
@@ -198,4 +199,4 @@ class PageBuffer:
             data = self._layout.strip(raw)
             frame.data[start : start + len(data)] = data
             frame.valid |= fill.pairs
-        fill.landed.succeed((raw is not None, cause))
+        fill.landed.happen(self._env, (raw is not None, cause))

@@ -3,7 +3,7 @@
 import pytest
 
 from cosim.kernel import Kernel
-from firmware_model.events import Awaited, Errand, Pause, Turn
+from firmware_model.events import Awaited, Errand, Landing, Pause, Turn
 
 
 def test_all_keep_their_places_among_events():
@@ -91,3 +91,22 @@ def test_an_errand_begins_like_a_process_before_what_is_due():
     Errand(env, flow("errand"))
     env.run()
     assert seen == ["process", "errand", "due"]
+
+
+@pytest.mark.parametrize("waiting", [0, 1, 3])
+def test_any_number_may_wait_for_a_landing_and_who_asks_later_goes_on_at_once(waiting):
+    env, seen, landing = Kernel().env, [], Landing()
+
+    def wait(name):
+        seen.append((name, (yield landing)))
+
+    for name in range(waiting):
+        env.process(wait(name))
+    env.run(until=env.now + 1)
+    landing.happen(env, "down")
+    env.process(wait("same time"))
+    env.run(until=env.now + 1)
+    env.process(wait("late"))
+    env.run()
+    assert seen == [(name, "down") for name in (*range(waiting), "same time", "late")]
+    assert landing.value == "down"
