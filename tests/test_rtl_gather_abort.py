@@ -2,13 +2,15 @@
 """A launch that is given up: it ends soon, its targets whole or without ids; the unit goes on."""
 
 import random
+import struct
 
 import pytest
 
 from rtl.axi4 import Axi4Read
 from rtl.contract.gather import GatherMode, GatherStatus
 from rtl.gather.burst import BurstReader
-from tests.gather_bench import ReadMemory, Stalls, collect, put, simulate
+from rtl.gather.positions import PositionFetcher
+from tests.gather_bench import ReadMemory, Stalls, collect, feed, get, put, simulate
 from tests.gather_core_bench import GatherBench, header
 from tests.scenarios.gather import (
     GatherScenario,
@@ -159,3 +161,81 @@ def test_cancelled_beats_are_not_handed_out_later(stalls):
 
     simulate(dut, drive, background=(memory.serve,), limit_cycles=30_000)
     assert len(memory.requests) < 60 * 4
+
+
+def explicit_scenario(count, fan_out):
+    """Lists of explicit positions: most of what is read is positions."""
+    scenario = GatherScenario(size=1 << 14, beat_bytes=8)
+    scenario.store_list(0x1000, range(100), 8)
+    fields = {"mode": GatherMode.EXPLICIT, "fan_out": fan_out, "degree": 100}
+    places = [0x2000 + 4 * fan_out * number for number in range(count)]
+    for number, place in enumerate(places):
+        positions = ((31 * number + 7 * k) % 100 for k in range(fan_out))
+        scenario.store(place, struct.pack(f"<{fan_out}I", *positions))
+    descriptors = [
+        {**fields, "list_address": 0x1000, "positions_address": place} for place in places
+    ]
+    scenario.launch(0x200, descriptors)
+    scenario.launch(0x200, descriptors[:3])
+    return scenario
+
+
+@pytest.mark.parametrize(("moment", "stalls"), [(60, 0), (150, 1)])
+def test_no_positions_are_asked_for_behind_an_abort(moment, stalls):
+    scenario = explicit_scenario(10, 90)
+    bench = GatherBench(scenario, latency=90, outstanding=4, stalls=stalls, abort={0: moment}).run()
+    assert check(bench, 0) > 0
+    assert check(bench, 1) == 0
+    given, last = bench.aborted[0], bench.done[0].last
+    # One burst in the reader, two in the arbiter's queue; three clocks until it is known.
+    later = [one for one in bench.memory.requests if given + 3 < one[0] <= last and one[1] == 1]
+    assert len(later) <= 3
+    assert sum(one[3] for one in bench.memory.requests if one[0] > last and one[1] == 1) == 135
+
+
+@pytest.mark.parametrize("moment", range(4, 40, 5))
+def test_a_fetcher_that_gives_up_makes_positions_up(moment):
+    """All cuts get their beats; behind the end positions are read again, and are the right ones."""
+    scenario = explicit_scenario(8, 31)
+    dut = PositionFetcher(Axi4Read(64, 64, 2), id=1)
+    memory = ReadMemory(dut.axi, scenario, stalls=1, latency=6, seed=moment)
+    jobs = [
+        {"read": 1, "count": 31, "positions_address": 0x2000 + 4 * 31 * number}
+        for number in range(8)
+    ]
+    clock, when = 0, []
+
+    async def count(ctx):
+        nonlocal clock
+        while True:
+            await ctx.tick()
+            clock += 1
+
+    async def ask(ctx):
+        await feed(ctx, dut.jobs, jobs, Stalls(0, seed=1))
+
+    async def take(ctx):
+        while clock < moment:
+            await collect(ctx, dut.beats, 1, Stalls(1, seed=2))
+        ctx.set(dut.aborting, 1)
+        when.append(clock)
+        for _ in range(len(jobs)):
+            await get(ctx, dut.fetched)
+            await get(ctx, dut.cuts)
+        made_up = await collect(ctx, dut.beats, 140, Stalls(0, seed=2))
+        assert all(beat.error for beat in made_up[-100:])
+        ctx.set(dut.aborting, 0)
+        when.append(clock)
+        for _ in range(60):
+            await ctx.tick()
+        assert ctx.get(dut.settled)
+        assert not ctx.get(dut.beats.valid)
+        await put(ctx, dut.jobs, jobs[4])
+        place = jobs[4]["positions_address"] // 8
+        for number, beat in enumerate(await collect(ctx, dut.beats, 15, Stalls(2, seed=2))):
+            expected = int.from_bytes(scenario.read(8 * (place + number), 8), "little")
+            assert (beat.data, beat.error) == (expected, 0)
+
+    simulate(dut, ask, take, background=(memory.serve, count), limit_cycles=3000)
+    given, ended = when
+    assert sum(given + 2 < one[0] <= ended for one in memory.requests) <= 1

@@ -1,6 +1,6 @@
 """The gather unit: descriptors in DRAM, in; dense ids, out. Synthesisable."""
 
-from amaranth.hdl import Module, Mux
+from amaranth.hdl import Cat, Module, Mux
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -224,7 +224,7 @@ class GatherUnit(wiring.Component):
         m.d.comb += [
             control.now.eq(self.now),
             control.abort.eq(self.abort),
-            control.settled.eq(fetcher.settled),
+            control.settled.eq(Cat(fetcher.settled, *(lane.settled for lane in lanes)).all()),
             fetcher.abort.eq(control.cut),
             self.busy.eq(control.busy),
         ]

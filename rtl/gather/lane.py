@@ -73,6 +73,8 @@ class GatherLane(wiring.Component):
         The bus.
     aborting, fresh : In(1)
         As of the :class:`IdRequester`.
+    settled : Out(1)
+        No read of positions that was given up is on the bus any more.
     records : Out(stream of TargetRecord)
         Complete targets.
     row, released, ids
@@ -95,6 +97,7 @@ class GatherLane(wiring.Component):
                 "id_axi": Out(axi),
                 "aborting": In(1),
                 "fresh": In(1),
+                "settled": Out(1),
                 "records": Out(stream.Signature(TargetRecord)),
                 "row": In(range(rows)),
                 "released": In(1),
@@ -128,6 +131,7 @@ class GatherLane(wiring.Component):
         connect(m, collector.records, flipped(self.records))
         m.d.comb += [
             source.aborting.eq(self.aborting),
+            self.settled.eq(source.settled),
             requester.aborting.eq(self.aborting),
             requester.fresh.eq(self.fresh),
             reader.credit.eq(collector.credit),

@@ -64,6 +64,11 @@ class PositionFetcher(wiring.Component):
     -------
     jobs : In(stream of Job)
         Jobs in.
+    aborting : In(1)
+        From the clock after the next one on nothing more is asked for, and what has been is
+        dropped; ``beats`` are made up, as many as are taken, with ``error``.
+    settled : Out(1)
+        Nothing that was dropped is on the bus any more.
     axi : Out(Axi4Read)
         The bus.
     fetched : Out(stream of Job)
@@ -80,6 +85,8 @@ class PositionFetcher(wiring.Component):
         super().__init__(
             {
                 "jobs": In(stream.Signature(Job)),
+                "aborting": In(1),
+                "settled": Out(1),
                 "axi": Out(axi),
                 "fetched": Out(stream.Signature(Job)),
                 "cuts": Out(stream.Signature(Cut)),
@@ -98,7 +105,6 @@ class PositionFetcher(wiring.Component):
         # No more than there are jobs: those that the picker is at have been cut by then, or are.
         m.submodules.cuts = cuts = Queue(Cut, 2 * self._ahead)
         connect(m, reader.axi, flipped(self.axi))
-        connect(m, reader.beats, flipped(self.beats))
         connect(m, waiting.head, flipped(self.fetched))
         connect(m, cuts.head, flipped(self.cuts))
         job, wanted, wants = self.jobs.payload, Signal(Stretch), Signal()
@@ -107,7 +113,15 @@ class PositionFetcher(wiring.Component):
         bits = each.bit_length() - 1
         first, small = job.positions_address[2 : 2 + bits], Signal(bits + 2)
         room, fire = Signal(), Signal()
+        given_up, was_given_up = Signal(), Signal()
+        m.d.sync += [given_up.eq(self.aborting), was_given_up.eq(given_up)]
         m.d.comb += [
+            reader.cancel.eq(given_up & ~was_given_up),
+            self.settled.eq(reader.settled),
+            self.beats.valid.eq(reader.beats.valid | given_up),
+            self.beats.payload.data.eq(reader.beats.payload.data),
+            self.beats.payload.error.eq(reader.beats.payload.error | given_up),
+            reader.beats.ready.eq(self.beats.ready),
             small.eq(job.count[:bits] + first + (each - 1)),
             # Whatever the job is, so that its bits need not be looked at first.
             room.eq(waiting.entries.ready & cuts.entries.ready & ~wants),
@@ -128,6 +142,8 @@ class PositionFetcher(wiring.Component):
                 wanted.beats.eq(job.count[bits:] + small[bits:]),
             ]
         with m.Elif(reader.stretches.ready):
+            m.d.sync += wants.eq(0)
+        with m.If(given_up):
             m.d.sync += wants.eq(0)
         return m
 
@@ -285,7 +301,8 @@ class PositionSource(wiring.Component):
         Largest fan-out of a job without replacement.
 
     Members: ``jobs`` in; ``axi``; ``started`` out, each target before its first position;
-    ``positions`` out (position, tag: :class:`Pick`); ``aborting`` in: jobs may end early.
+    ``positions`` out (position, tag: :class:`Pick`); ``aborting`` in: jobs may end early, and
+    positions are not read; ``settled`` as of the :class:`PositionFetcher`.
     """
 
     def __init__(self, axi, *, id, max_distinct):
@@ -299,6 +316,7 @@ class PositionSource(wiring.Component):
                 "axi": Out(axi),
                 "started": Out(stream.Signature(Target)),
                 "aborting": In(1),
+                "settled": Out(1),
                 "positions": Out(stream.Signature(position)),
             }
         )
@@ -312,7 +330,11 @@ class PositionSource(wiring.Component):
         m.submodules.distinct = distinct = DistinctFilter(Pick, self._max_distinct)
         # As many as there are clocks from a word to the read of its position, for lists of one.
         m.submodules.started = started = Queue(Target, 32)
-        m.d.comb += picker.aborting.eq(self.aborting)
+        m.d.comb += [
+            picker.aborting.eq(self.aborting),
+            fetcher.aborting.eq(self.aborting),
+            self.settled.eq(fetcher.settled),
+        ]
         connect(m, flipped(self.jobs), fetcher.jobs)
         connect(m, fetcher.axi, flipped(self.axi))
         connect(m, fetcher.fetched, picker.fetched)
