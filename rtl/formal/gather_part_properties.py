@@ -1,9 +1,16 @@
 """Properties of parts of the gather unit, each part for itself between free neighbours."""
 
 from rtl.formal.gather_abort import ControlCheck, PickerCheck
+from rtl.formal.gather_reads import ARBITER_AXI, READ_AXI, ArbiterCheck, BurstCheck
+from rtl.formal.gather_results import WORDS, ResultCheck, ResultPath
+from rtl.formal.gather_staging import StagingCheck
 from rtl.formal.property import Property
+from rtl.gather.arbiter import ReadArbiter
+from rtl.gather.burst import BurstReader
 from rtl.gather.control import LaunchControl
 from rtl.gather.positions import Picker
+from rtl.gather.results import ResultWriter, TargetCollector
+from rtl.gather.staging import StagingWriter
 
 __all__ = ["GATHER_PART_PROPERTIES"]
 
@@ -17,6 +24,41 @@ def _picker(design=Picker):
 
 def _control(design=LaunchControl):
     return ControlCheck(design())
+
+
+BURST = {"burst": 4, "depth": 8}
+BURST_CLOCKS = 14
+"""The longest stretch of the check, read without stalls."""
+CANCELLED_CLOCKS = 10
+PORTS = 3
+ROWS = 4
+
+
+def _bursts(design=BurstReader, *, cancels=False):
+    reader = design(READ_AXI, id=1, **BURST)
+    return BurstCheck(reader, settle=BURST_CLOCKS, cancels=cancels, **BURST)
+
+
+def _cancelled(design=BurstReader):
+    return _bursts(design, cancels=True)
+
+
+def _arbiter(design=ReadArbiter):
+    return ArbiterCheck(design(ARBITER_AXI, PORTS, urgent=1), ports=PORTS)
+
+
+def _results(design=(TargetCollector, ResultWriter)):
+    collector, writer = design
+    path = ResultPath(
+        collector(ROWS, result_words=WORDS, records=8),
+        writer(1, ROWS, result_words=WORDS),
+        rows=ROWS,
+    )
+    return ResultCheck(path)
+
+
+def _staging(design=StagingWriter):
+    return StagingCheck(design(data_bits=64, id_bits=1, slots=2, slot_bytes=32))
 
 
 GATHER_PART_PROPERTIES = (
@@ -35,5 +77,48 @@ GATHER_PART_PROPERTIES = (
         "bmc",
         12,
         _control,
+    ),
+    Property(
+        "gather-bursts",
+        "bursts of a burst reader lie within 4 KB, stay until they are taken, and are together "
+        "what was asked for; their beats come out once and in order",
+        "bmc",
+        16,
+        _bursts,
+        is_quick=True,
+    ),
+    Property(
+        "gather-bursts-cancelled",
+        "so if it is cancelled in any clock: then nothing more is asked for, and no beat that was "
+        "given up comes out",
+        "bmc",
+        CANCELLED_CLOCKS,
+        _cancelled,
+    ),
+    Property(
+        "gather-arbiter",
+        "the arbiter neither loses, repeats nor changes a request or a beat, keeps those of a port "
+        "in order, and gives a beat to the port of its ID",
+        "bmc",
+        9,
+        _arbiter,
+        is_quick=True,
+    ),
+    Property(
+        "gather-results-whole",
+        "from outcomes to result words: each target's header, then its ids, once and in order; of "
+        "a failed one its status alone",
+        "bmc",
+        15,
+        _results,
+        is_quick=True,
+    ),
+    Property(
+        "staging-writes",
+        "the staging writer keeps the rules of AXI4 writes; its bursts and beats are those of its "
+        "requests, once and in order, and a request ends once, behind its last response",
+        "bmc",
+        7,
+        _staging,
     ),
 )
