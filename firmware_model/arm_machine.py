@@ -24,6 +24,7 @@ from unicorn.arm64_const import UC_ARM64_REG_SP, UC_ARM64_REG_X0, UC_ARM64_REG_X
 from unicorn.arm_const import UC_ARM_REG_LR, UC_ARM_REG_R0, UC_ARM_REG_SP
 from unicorn.unicorn import Uc
 
+from firmware_model.ftl_tables import DEFINES as FTL_DEFINES
 from firmware_model.tables import DEFINES as TABLE_DEFINES
 from rtl.contract.channel import COMMANDS_PER_LUN
 from rtl.contract.ns_config import MAX_DISTINCT
@@ -44,6 +45,7 @@ DEFINES = (
     f"-DCOMMANDS_PER_LUN={COMMANDS_PER_LUN}",
     f"-DMAX_DISTINCT={MAX_DISTINCT}",
     *TABLE_DEFINES,
+    *FTL_DEFINES,
 )
 """What routines share with the hardware and the harness, and no header of theirs repeats."""
 

@@ -9,7 +9,6 @@ from firmware_model.core import Cores
 from firmware_model.dma import split
 from firmware_model.dma_orders import DmaOrders
 from firmware_model.ftl.map_reader import MapReader
-from firmware_model.ftl.page_map import MapMiss
 from firmware_model.ftl.store import PageStore
 from firmware_model.outcome import CommandError, Outcome, Stop, settle
 from firmware_model.page_buffer import Frame, pair_mask
@@ -155,14 +154,10 @@ class BlockWrite:
     ) -> Generator[Any, Any, Outcome]:
         """Program the frame's page; where that cannot be done the frame loses its data."""
         try:
-            while True:
-                try:
-                    cause = yield from self._store.write(
-                        page, bytes(frame.data), cause, request=request
-                    )
-                    return Outcome(cause)
-                except MapMiss:
-                    _, cause = yield from self._places.find(page, cause, request=request)
+            sequence, cause = yield from self._places.begin(page, cause, request=request)
+            data = bytes(frame.data)
+            cause = yield from self._store.write(page, sequence, data, cause, request=request)
+            return Outcome(cause)
         except CommandError as error:
             frame.valid = 0
             return Outcome(error.cause, error.status)

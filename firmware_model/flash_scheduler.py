@@ -99,7 +99,7 @@ class FlashScheduler:
         return result
 
     def _queue(self, order: Read) -> Generator[Any, Any, Any]:
-        """Spend the step that queues a read, and wait for its end."""
+        """Spend the step that queues a command, and wait for its end."""
         channel = self._channels[order.place.channel]
         order.cause = yield from self._cores.run_by_state(
             Task.TRANSLATE,
@@ -111,7 +111,7 @@ class FlashScheduler:
         self._counters.lun_full += not channel.put(order)
         return (yield order.done)
 
-    def put(
+    def carry_out(
         self,
         operation: ChannelOperation,
         place: PhysicalPage,
@@ -119,15 +119,15 @@ class FlashScheduler:
         *,
         request: int,
         data: bytes = b"",
-    ) -> Any:
-        """Queue a program or an erase now, at the end of the step ``cause``.
+    ) -> Generator[Any, Any, tuple[FlashResult, Cause]]:
+        """Queue a program or an erase by a step, and wait for its end.
 
-        Commands of a LUN are carried out in the order in which they are queued. Returns the event
-        of its end, whose value is (FlashResult, Cause).
+        Steps that queue are taken in the order in which they are asked for, and commands of a LUN
+        are carried out in the order in which they are queued.
         """
         order = Read(place, 0, 0, cause, request, self._env.event(), operation, data)
-        self._counters.lun_full += not self._channels[place.channel].put(order)
-        return order.done
+        result: tuple[FlashResult, Cause] = yield from self._queue(order)
+        return result
 
     def _issue(self, channel: ChannelQueues) -> Generator[Any, Any, None]:
         issued: list[Cause] = []

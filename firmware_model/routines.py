@@ -11,6 +11,8 @@ from firmware_model.distinct_cases import DISTINCT_COUNTS, distinct_case, distin
 from firmware_model.fits import Rows
 from firmware_model.flash_cases import flash_rows, translate_rows
 from firmware_model.flash_choice_cases import choice_rows
+from firmware_model.ftl_cases import gc_rows, write_rows
+from firmware_model.ftl_map_cases import map_rows
 from firmware_model.header_cases import header_rows
 from firmware_model.nvme_cases import block_rows, dma_rows, finish_rows, queue_rows
 from firmware_model.reset_cases import reset_rows
@@ -132,6 +134,24 @@ GROUPS = (
     Group(source="flash_choice", rows=choice_rows),
     Group(source="read_retry", rows=retry_rows),
     Group(source="way_reset", rows=reset_rows),
+    Group(
+        source="ftl_map",
+        rows=map_rows,
+        without_base=("map_find", "map_room"),
+        loops=("compare", "log_compare", "kept", "walk", "clear", "log", "index"),
+    ),
+    Group(
+        source="ftl_write",
+        rows=write_rows,
+        without_base=("write_begin", "write_place", "gc_place", "write_commit"),
+        loops=("compare", "log_compare", "others", "walk"),
+    ),
+    Group(
+        source="ftl_gc",
+        rows=gc_rows,
+        without_base=("gc_pick", "gc_next", "gc_move", "gc_commit", "gc_free"),
+        loops=("compare", "log_compare", "looked", "waiting", "lists", "candidate", "word"),
+    ),
     Group(source="gather", rows=lambda program: {"gather": _GATHER(program)}),
     Group(source="finish", rows=finish_rows),
     Group(source="block_io", rows=block_rows),

@@ -19,6 +19,7 @@ __all__ = [
     "empty_tables",
     "entries",
     "listed",
+    "words_of",
 ]
 
 FRAMES = 1024
@@ -30,7 +31,8 @@ LUNS_A_CHANNEL = 16
 NONE = 0xFFFF_FFFF
 
 
-def _words(names: str) -> np.dtype:
+def words_of(names: str) -> np.dtype:
+    """A structure of 32-bit words."""
     return np.dtype([(name, "<u4") for name in names.split()])
 
 
@@ -38,34 +40,34 @@ def _ring(entries: int) -> np.dtype:
     return np.dtype([("head", "<u4"), ("tail", "<u4"), ("entries", "<u4", entries)])
 
 
-READ = _words("way lun row column length tag")
+READ = words_of("way lun row column length tag")
 FILL = np.dtype(
     [
-        *_words("pairs frame job ok next waiting last_waiting queued").descr,
+        *words_of("pairs frame job ok next waiting last_waiting queued").descr,
         ("read", READ),
     ]
 )
 POLICY = np.dtype(
     [
-        *_words("idle hand young young_limit free_ghost ghost_mask").descr,
+        *words_of("idle hand young young_limit free_ghost ghost_mask").descr,
         ("marks", "<u4", FRAMES),
         ("ghosts", "<u4", FRAMES),
     ]
 )
 TABLES = np.dtype(
     [
-        *_words("capacity used mask waiting free_job free_fill").descr,
+        *words_of("capacity used mask waiting free_job free_fill").descr,
         *((name, _ring(JOBS)) for name in ("granted", "ready", "woken", "finished")),
         (
             "jobs",
-            _words("page pairs widen channel way lun row frame ok request next same last_same"),
+            words_of("page pairs widen channel way lun row frame ok request next same last_same"),
             JOBS,
         ),
-        ("requests", _words("jobs result result_bytes first_piece"), JOBS),
+        ("requests", words_of("jobs result result_bytes first_piece"), JOBS),
         ("fills", FILL, JOBS),
-        ("frames", _words("page valid pins fills chain older newer"), FRAMES + 1),
+        ("frames", words_of("page valid pins fills chain older newer"), FRAMES + 1),
         ("chains", "<u4", FRAMES),
-        ("luns", _words("outstanding first last"), CHANNELS * LUNS_A_CHANNEL),
+        ("luns", words_of("outstanding first last"), CHANNELS * LUNS_A_CHANNEL),
         ("ready_luns", _ring(LUNS_A_CHANNEL), CHANNELS),
         ("policy", POLICY),
     ]
@@ -76,19 +78,19 @@ RANKS = 3
 """Classes of flash work, and so ranks."""
 CHOICE = np.dtype(
     [
-        *_words("patience any").descr,
+        *words_of("patience any").descr,
         ("ranks", "<u4", RANKS),
         (
             "channels",
             [
-                *_words("turn room idle").descr,
+                *words_of("turn room idle").descr,
                 ("waiting", "<u4", RANKS),
                 ("next", "<u4", RANKS),
             ],
             CHANNELS,
         ),
-        ("queues", _words("first last"), (CHANNELS * LUNS_A_CHANNEL, RANKS)),
-        ("ages", _words("older newer rank"), JOBS + CHANNELS),
+        ("queues", words_of("first last"), (CHANNELS * LUNS_A_CHANNEL, RANKS)),
+        ("ages", words_of("older newer rank"), JOBS + CHANNELS),
     ]
 )
 """``struct choice`` of ``c/flash_choice.h``."""

@@ -112,7 +112,7 @@ class FtlBench:
             return
         raw = ftl.map.snapshot(index)
         self._store(ftl.map.pages + index, raw)
-        ftl.map.drop(index, raw)
+        ftl.map.drop(index)
 
     def write(self, page, data):
         self.cache(page)

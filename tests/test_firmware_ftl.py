@@ -321,10 +321,26 @@ def test_map_misses_and_what_is_logged_until_the_map_page_comes():
     raw = table.snapshot(1)
     assert table.dirty == set()
     table.set(131, 78)  # while it is written
-    table.drop(1, raw)
-    assert table.log == {131: 78}
+    assert (table.find(131), table.log, table.dirty) == (78, {131: 78}, {1})
+    table.drop(1)
+    assert (table.log, table.dirty) == ({131: 78}, set())
     table.install(1, raw)
     assert (table.find(130), table.find(131)) == (55, 78)
+
+
+def test_a_map_page_that_could_not_be_written_stays_with_all_that_has_changed():
+    table = PageMap(300, 512, 2)
+    table.install(1, None)
+    table.set(130, 55)
+    table.snapshot(1)
+    table.set(131, 78)
+    table.keep(1)
+    assert (table.log, table.dirty, table.leaving) == ({}, {1}, set())
+    table.set(131, 79)
+    raw = table.snapshot(1)
+    table.drop(1)
+    table.install(1, raw)
+    assert (table.find(130), table.find(131)) == (55, 79)
 
 
 def test_least_recently_used_map_page_leaves():
@@ -333,8 +349,12 @@ def test_least_recently_used_map_page_leaves():
         table.install(index, None)
     table.find(5)
     assert table.oldest() == 1
-    assert table.oldest(leaving=[1]) == 2
-    assert table.oldest(leaving=[0, 1, 2]) is None
+    table.snapshot(1)
+    assert table.oldest() == 2
+    table.pins[2] += 1  # somebody has waited for it
+    assert table.oldest() == 0
+    table.leaving |= {0, 2}
+    assert table.oldest() is None
 
 
 HUGE = Striping(channels=8, ways=8, luns=2, rows=1 << 18)

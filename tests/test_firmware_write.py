@@ -167,7 +167,8 @@ def test_a_log_that_has_become_long_is_shortened():
     """By the collector; nobody else has to do with the map pages that are in it."""
     ftl = replace(FTL, map_cache_pages=1, pages_per_block=8, gc_free_blocks=12)
     bench = WriteBench(parameters_of(pages=1500, blocks=104, ftl=ftl), loaded=1490)
-    bench.ftl.map.log |= {page: page for page in range(600, 1490, 2)}  # as they are
+    for page in range(600, 1490, 2):
+        bench.ftl.map.set(page, page)  # as they are
     for number in range(110):
         assert bench.write(0, content(number, 1024)) == Status.SUCCESS
     assert bench.counts["ftl_collected_blocks"] > 0

@@ -1,11 +1,19 @@
 """Garbage collection: copies what is valid out of a block, then erases it."""
 
 from collections.abc import Generator
+from functools import partial
 from typing import Any
 
 from firmware_model.core import Cores
 from firmware_model.flash_scheduler import FlashScheduler
-from firmware_model.ftl.blocks import BlockState
+from firmware_model.ftl.block_entry import BlockState
+from firmware_model.ftl.block_work import (
+    copy_work,
+    free_work,
+    move_work,
+    next_work,
+    pick_work,
+)
 from firmware_model.ftl.core import Ftl
 from firmware_model.ftl.geometry import Block
 from firmware_model.ftl.images import PageImages
@@ -69,16 +77,22 @@ class Collector:
     def _reclaim(self, cause: Cause) -> Generator[Any, Any, tuple[Cause, bool]]:
         blocks = self._ftl.blocks
         cause = yield from self._cores.run_by_state(
-            Task.TRANSLATE,
-            "gc_pick",
-            cause,
-            lambda: {"candidate": len(blocks.candidates(self._scope))},
+            Task.TRANSLATE, "gc_pick", cause, partial(pick_work, blocks, self._scope)
         )
         victim = blocks.victim(self._scope)
         if victim is None:
             return cause, False
-        for place in blocks.valid_pages(victim):
+        start = 0
+        while True:
+            cause = yield from self._cores.run_by_state(
+                Task.TRANSLATE, "gc_next", cause, partial(next_work, blocks, victim, start)
+            )
+            place = blocks.next_valid(victim, start)
+            if place is None:
+                break
             cause = yield from self._move(place, cause)
+            _, page = self._ftl.parameters.block(place)
+            start = page + 1
         if blocks.state(victim) is not BlockState.BAD:
             cause = yield from self._erase(victim, cause)
         self._ftl.counters.collected_blocks += 1
@@ -88,22 +102,30 @@ class Collector:
 
     def _move(self, place: PhysicalPage, cause: Cause) -> Generator[Any, Any, Cause]:
         ftl, layout = self._ftl, self._ftl.layout
-        if not ftl.blocks.is_valid(place):
-            return cause
         result: FlashResult
         length = layout.data_bytes + layout.metadata_bytes
         result, cause = yield from self._scheduler.read_as_it_is(place, 0, length, cause, request=0)
-        cause = yield from self._cores.run(Task.TRANSLATE, "gc_move", cause)
+        ok = result.status == ChannelStatus.OK
+        found = self._images.metadata(result.data[layout.metadata_column :]) if ok else None
+        cause = yield from self._cores.run_by_state(
+            Task.TRANSLATE,
+            "gc_move",
+            cause,
+            partial(move_work, ftl.blocks, place, ok=ok, is_whole=found is not None),
+        )
         if not ftl.blocks.is_valid(place):
             return cause
-        found = self._images.metadata(result.data[layout.metadata_column :])
-        if result.status != ChannelStatus.OK or found is None:
-            ftl.blocks.give_up(ftl.parameters.block(place)[0])
+        if found is None:
+            block, _ = ftl.parameters.block(place)
+            cause = yield from self._store.retire(block, cause, copy=False)
+            ftl.blocks.give_up(block)
             raise CommandError(Status.UNRECOVERED_READ_ERROR, cause)
         page, sequence, copies = found
         image = self._images.encode(self._images.data(result.data), page, sequence, copies + 1)
         new, cause = yield from self._store.program(image, cause, request=0, scope=self._scope)
-        cause = yield from self._cores.run(Task.FLASH_COMPLETION, "write_commit", cause)
+        cause = yield from self._cores.run_by_state(
+            Task.FLASH_COMPLETION, "gc_commit", cause, partial(copy_work, ftl, page, place, new)
+        )
         ftl.commit_move(page, place, new)
         return cause
 
@@ -112,6 +134,18 @@ class Collector:
         cause = yield from self._cores.run(Task.TRANSLATE, "gc_erase", cause)
         place = self._ftl.parameters.page(victim, 0)
         done: FlashResult
-        done, cause = yield self._scheduler.put(ChannelOperation.ERASE, place, cause, request=0)
-        self._ftl.erased(victim, is_done=done.status == ChannelStatus.OK)
+        done, cause = yield from self._scheduler.carry_out(
+            ChannelOperation.ERASE, place, cause, request=0
+        )
+        is_done = done.status == ChannelStatus.OK
+        if is_done:
+            cause = yield from self._cores.run_by_state(
+                Task.FLASH_COMPLETION,
+                "gc_free",
+                cause,
+                partial(free_work, self._ftl.blocks, victim),
+            )
+        else:
+            cause = yield from self._store.retire(victim, cause)
+        self._ftl.erased(victim, is_done=is_done)
         return cause

@@ -6,10 +6,14 @@ from typing import NamedTuple
 from firmware_model.ftl.blocks import BlockTable, Stream
 from firmware_model.ftl.geometry import Block, FtlParameters
 from firmware_model.ftl.page_map import NOWHERE, PageMap
+from firmware_model.hash_chains import HashChains
 from rtl.contract.page import PageLayout
 from rtl.contract.striping import PhysicalPage, Striping
 
-__all__ = ["Ftl", "FtlCounters", "Write"]
+__all__ = ["WRITE_CHAINS", "Ftl", "FtlCounters", "Write"]
+
+WRITE_CHAINS = 64
+"""Of the hash table of pages that are being written."""
 
 
 @dataclass
@@ -75,7 +79,9 @@ class Ftl:
         self.counters = FtlCounters()
         self.sequence = 1
         """Of the next page that is written."""
-        self._writing: dict[int, int] = {}
+        self.writing: dict[int, int] = {}
+        """Pages on their way to flash, and where each lies until then."""
+        self.write_hashes = HashChains(WRITE_CHAINS)
         self._check_room()
 
     def _check_room(self) -> None:
@@ -144,8 +150,9 @@ class Ftl:
         MapMiss
             If it cannot.
         """
-        assert page not in self._writing, f"page {page} must be written once at a time"
-        self._writing[page] = self.map.find(page)
+        assert page not in self.writing, f"page {page} must be written once at a time"
+        self.writing[page] = self.map.find(page)
+        self.write_hashes.add(page)
         if sequence is None:
             sequence, self.sequence = self.sequence, self.sequence + 1
         return sequence
@@ -156,7 +163,8 @@ class Ftl:
 
     def commit(self, write: Write) -> None:
         """The page is programmed: the map leads to it."""
-        old = self._writing.pop(write.page)
+        old = self.writing.pop(write.page)
+        self.write_hashes.remove(write.page)
         self.blocks.programmed(write.place)
         if self.map.is_map_page(write.page):
             self.counters.map_pages_written += 1
@@ -175,7 +183,8 @@ class Ftl:
 
     def give_up(self, page: int) -> None:
         """The write ends without another place; the page is as before."""
-        del self._writing[page]
+        del self.writing[page]
+        self.write_hashes.remove(page)
 
     # Collection
 
@@ -190,8 +199,8 @@ class Ftl:
             self.counters.stale_moves += 1
             return False
         number = self._number(new)
-        if page in self._writing:
-            self._writing[page] = number
+        if page in self.writing:
+            self.writing[page] = number
         self.blocks.set_valid(old, is_valid=False)
         self.map.set(page, number)
         self.blocks.set_valid(new, is_valid=True)

@@ -1,15 +1,18 @@
 """Looks pages up in the map, and reads and writes back map pages for that."""
 
-from collections.abc import Generator
-from typing import Any
+from collections.abc import Callable, Generator
+from functools import partial
+from typing import Any, TypeVar
 
 from firmware_model.core import Cores
 from firmware_model.flash_queues import FlashClass
 from firmware_model.flash_scheduler import FlashScheduler
+from firmware_model.ftl.block_work import begin_work
 from firmware_model.ftl.core import Ftl
 from firmware_model.ftl.geometry import Block
 from firmware_model.ftl.page_map import MapMiss
 from firmware_model.ftl.store import PageStore
+from firmware_model.ftl.work import Counts, find_work, keep_work, load_work, log_work, room_work
 from firmware_model.outcome import CommandError
 from firmware_model.parameters import Task
 from firmware_model.translation import UnmappedPage
@@ -19,13 +22,21 @@ from rtl.contract.striping import PhysicalPage
 
 __all__ = ["MapReader"]
 
+Found = TypeVar("Found")
+
+
+def _find(ftl: Ftl, page: int) -> Counts:
+    return find_work(ftl.map, page)
+
 
 class MapReader:
     """The cache of map pages in the SSD's DRAM, as processes.
 
-    Each look-up is a step ``map_find``. A miss reads the map page from flash; if the cache is full
-    the page that was used longest ago leaves, and is written first if it has changed. Those who
-    miss the same map page wait for one read.
+    Each look-up is a step ``map_find``, or ``write_begin``. After a miss a place in the cache is
+    found (``map_room``): if the cache is full the page that was used longest ago leaves, and is
+    written first if it has changed. Then the map page is read and put there
+    (``map_load``), where it stays until those who have missed it have looked again. All who miss
+    the same map page wait for one read.
 
     A page that is read is held meanwhile: its block is not erased.
     """
@@ -47,7 +58,6 @@ class MapReader:
         """Places of the cache that are taken, by pages that are there or come."""
         self._news = env.event()
         self._coming: dict[int, Any] = {}
-        self._leaving: set[int] = set()
         self._unread: dict[Block, Any] = {}
         self._is_shortening = False
 
@@ -67,18 +77,62 @@ class MapReader:
             UNRECOVERED_READ_ERROR where its map page cannot be read, CAPACITY_EXCEEDED where the
             one that must leave for it cannot be written.
         """
-        cause = yield from self._cores.run(Task.TRANSLATE, "map_find", cause, request=request)
-        has_missed = False
+        return (
+            yield from self._look("map_find", _find, self._ftl.find, page, cause, request, kind)
+        )
+
+    def begin(
+        self, page: int, cause: Cause, *, request: int
+    ) -> Generator[Any, Any, tuple[int, Cause]]:
+        """Begin to write a page, no other write of which may be under way: its sequence number.
+
+        Raises
+        ------
+        CommandError
+            As from :meth:`find`.
+        """
+        look, kind = self._ftl.begin, FlashClass.BACKGROUND
+        return (yield from self._look("write_begin", begin_work, look, page, cause, request, kind))
+
+    def _look(
+        self,
+        routine: str,
+        work: Callable[[Ftl, int], Counts],
+        action: Callable[[int], Found],
+        page: int,
+        cause: Cause,
+        request: int,
+        kind: FlashClass,
+    ) -> Generator[Any, Any, tuple[Found, Cause]]:
+        """Run a step until it finds the map entry of a page."""
+        ftl, has_missed = self._ftl, False
+        index = ftl.map.index(page)
         while True:
+            cause = yield from self._cores.run_by_state(
+                Task.TRANSLATE, routine, cause, partial(work, ftl, page), request=request
+            )
             try:
-                place = self._ftl.find(page)
-            except MapMiss as miss:
+                found = action(page)
+            except MapMiss:
+                assert not has_missed, "what was waited for stays"
                 has_missed = True
-                cause = yield from self._load(miss.index, cause, request, kind)
+                ftl.map.pins[index] += 1
+                try:
+                    cause = yield from self._load(index, cause, request, kind)
+                except CommandError as error:
+                    self._unpin(index, error.cause)
+                    raise
             else:
-                self._ftl.counters.map_misses += has_missed
-                self._ftl.counters.map_hits += not has_missed
-                return place, cause
+                if has_missed:
+                    self._unpin(index, cause)
+                ftl.counters.map_misses += has_missed
+                ftl.counters.map_hits += not has_missed and not ftl.map.is_map_page(page)
+                return found, cause
+
+    def _unpin(self, index: int, cause: Cause) -> None:
+        """A look-up needs a map page no more, for which it has waited."""
+        self._ftl.map.pins[index] -= 1
+        self._tell(cause)
 
     def hold(
         self,
@@ -115,14 +169,19 @@ class MapReader:
 
         They leave the cache as any others do, and are written then. ``cause`` is now.
         """
-        if not self._is_shortening and self._ftl.map.most_logged() is not None:
+        if not self._is_shortening and self._ftl.map.is_log_long:
             self._is_shortening = True
             self._env.process(self._shorten_log(cause))
 
     def _shorten_log(self, cause: Cause) -> Generator[Any, Any, None]:
         try:
-            while (index := self._ftl.map.most_logged()) is not None:
-                cause = yield from self._load(index, cause, 0, FlashClass.BACKGROUND)
+            while self._ftl.map.is_log_long:
+                cause = yield from self._cores.run_by_state(
+                    Task.TRANSLATE, "log_pick", cause, partial(log_work, self._ftl.map)
+                )
+                index = self._ftl.map.most_logged()
+                if index is not None:
+                    cause = yield from self._load(index, cause, 0, FlashClass.BACKGROUND)
         except CommandError:
             pass  # those who need the map page will see for themselves
         self._is_shortening = False
@@ -138,7 +197,7 @@ class MapReader:
     def _load(
         self, index: int, cause: Cause, request: int, kind: FlashClass
     ) -> Generator[Any, Any, Cause]:
-        """Have a map page in the cache; who asks for it at once finds it there."""
+        """Have a map page in the cache; who has pinned it finds it there."""
         if index in self._coming:
             status, cause = yield self._coming[index]
         else:
@@ -172,42 +231,58 @@ class MapReader:
             if raw is None:
                 self._used -= 1
                 raise CommandError(Status.UNRECOVERED_READ_ERROR, cause)
-        cause = yield from self._cores.run(Task.TRANSLATE, "map_load", cause, request=request)
+        cause = yield from self._cores.run_by_state(
+            Task.TRANSLATE,
+            "map_load",
+            cause,
+            partial(load_work, ftl.map, index, is_new=raw is None),
+            request=request,
+        )
         ftl.map.install(index, None if raw is None else ftl.layout.strip(raw))
         return cause
 
     def _make_room(self, cause: Cause, request: int) -> Generator[Any, Any, Cause]:
         """Take a place in the cache, that of the page used longest ago if there is no other."""
-        while self._used == self._ftl.map.capacity:
-            index = self._ftl.map.oldest(self._leaving)
-            if index is None:  # all places are of pages that come or leave
-                cause = yield self._news
-                continue
-            raw = None
-            if index in self._ftl.map.dirty:
-                raw, cause = yield from self._write_back(index, cause, request)
-            self._ftl.map.drop(index, raw)
-            self._used -= 1
-        self._used += 1
-        return cause
-
-    def _write_back(
-        self, index: int, cause: Cause, request: int
-    ) -> Generator[Any, Any, tuple[bytes, Cause]]:
-        """Bring a map page to flash; what changes in it meanwhile stays in the cache."""
-        self._leaving.add(index)
-        raw = self._ftl.map.snapshot(index)
-        try:
-            cause = yield from self._store.write(
-                self._ftl.map.pages + index, raw, cause, request=request
+        table = self._ftl.map
+        while True:
+            cause = yield from self._cores.run_by_state(
+                Task.TRANSLATE,
+                "map_room",
+                cause,
+                lambda: room_work(table, has_room=self._used < table.capacity),
+                request=request,
             )
+            if self._used < table.capacity:
+                self._used += 1
+                return cause
+            index = table.oldest()
+            if index is None:  # all places are of pages that come, leave or are needed
+                cause = yield self._news
+            else:
+                if index in table.dirty:
+                    cause = yield from self._write_back(index, cause, request)
+                table.drop(index)
+                return cause
+
+    def _write_back(self, index: int, cause: Cause, request: int) -> Generator[Any, Any, Cause]:
+        """Bring a map page that leaves to flash."""
+        table = self._ftl.map
+        raw = table.snapshot(index)
+        try:
+            page = table.pages + index
+            sequence, cause = yield from self.begin(page, cause, request=request)
+            return (yield from self._store.write(page, sequence, raw, cause, request=request))
         except CommandError as error:
-            self._ftl.map.dirty.add(index)
-            self._tell(error.cause)
-            raise
-        finally:
-            self._leaving.discard(index)
-        return raw, cause
+            cause = yield from self._cores.run_by_state(
+                Task.TRANSLATE,
+                "map_keep",
+                error.cause,
+                partial(keep_work, table, index),
+                request=request,
+            )
+            table.keep(index)
+            self._tell(cause)
+            raise CommandError(error.status, cause) from error
 
     def _tell(self, cause: Cause) -> None:
         """Those who wait for a place in the cache look again, after those who wait for a page."""

@@ -1,11 +1,13 @@
 """The map from logical to physical pages: pages on flash, some of them cached in DRAM."""
 
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from firmware_model.hash_chains import HashChains
 
 __all__ = ["ENTRY_BYTES", "NOWHERE", "MapMiss", "PageMap"]
 
@@ -30,7 +32,7 @@ class PageMap:
     An entry is the number of a physical page in four bytes, little-endian. Map page m holds the
     entries of logical pages from m * ``entries_per_page`` on, and is itself the logical page
     ``pages`` + m, which the directory maps and no map page does. What changes in a map page that is
-    not cached is kept in ``log`` until it is.
+    not cached, or while it is being written, is kept in ``log`` until it comes again.
 
     Parameters
     ----------
@@ -50,6 +52,15 @@ class PageMap:
         self.capacity = capacity
         self.log: dict[int, int] = {}
         self.dirty: set[int] = set()
+        self.leaving: set[int] = set()
+        """Cached map pages that are being written, and leave then."""
+        self.pins: Counter[int] = Counter()
+        """Look-ups that wait for a map page, or have, and need it once more."""
+        self.hashes = HashChains(capacity)
+        """In which cached map pages are found."""
+        self.log_hashes = HashChains(2 * self.entries_per_page)
+        self.logged: dict[int, list[int]] = {}
+        """Pages in the log by map page, oldest first."""
         self._cache: OrderedDict[int, Entries] = OrderedDict()
         self._directory: dict[int, int] = {}
         self._loaded: list[range] = []
@@ -107,28 +118,55 @@ class PageMap:
             return
         index = self.index(page)
         entries = self._cache.get(index)
-        if entries is None:
-            self.log[page] = physical
-        else:
+        if entries is not None:
             entries[page % self.entries_per_page] = physical
             self.dirty.add(index)
+        if entries is None or index in self.leaving:
+            self._note(page, physical)
+
+    def _note(self, page: int, physical: int) -> None:
+        """Keep an entry in the log."""
+        if page not in self.log:
+            self.log_hashes.add(page)
+            self.logged.setdefault(self.index(page), []).append(page)
+        self.log[page] = physical
+
+    def _take_log(self, index: int) -> dict[int, int]:
+        """Take all entries of a map page out of the log."""
+        pages = self.logged.pop(index, [])
+        for page in pages:
+            self.log_hashes.remove(page)
+        return {page: self.log.pop(page) for page in pages}
 
     # The cache
 
+    @property
+    def is_log_long(self) -> bool:
+        """Whether the log is longer than a map page."""
+        return len(self.log) > self.entries_per_page
+
     def most_logged(self) -> int | None:
-        """If the log is longer than a map page: the map page that has the most entries in it."""
-        if len(self.log) <= self.entries_per_page:
+        """If the log is long: the map page that has the most entries in it."""
+        if not self.is_log_long:
             return None
-        counts = Counter(map(self.index, self.log))
-        return min(counts, key=lambda index: (-counts[index], index))
+        return min(self.logged, key=lambda index: (-len(self.logged[index]), index))
 
     def is_cached(self, index: int) -> bool:
         return index in self._cache
 
-    def oldest(self, leaving: Iterable[int] = ()) -> int | None:
-        """The cached map page that was used longest ago, those that leave already apart."""
-        kept = set(leaving)
-        return next((index for index in self._cache if index not in kept), None)
+    def entries(self, index: int) -> bytes:
+        """Those of a cached map page."""
+        return bytes(self._cache[index].tobytes())
+
+    @property
+    def uses(self) -> list[int]:
+        """Cached map pages, the one that was used longest ago first."""
+        return list(self._cache)
+
+    def oldest(self) -> int | None:
+        """The cached map page that was used longest ago, those apart that nobody may take."""
+        free = (i for i in self._cache if i not in self.leaving and not self.pins[i])
+        return next(free, None)
 
     def install(self, index: int, raw: bytes | None) -> None:
         """Put a map page as read from flash into the cache; None if it was never written."""
@@ -137,31 +175,35 @@ class PageMap:
         else:
             entries = np.frombuffer(raw, "<u4", self.entries_per_page).copy()
         first = index * self.entries_per_page
-        logged = [page for page in self.log if self.index(page) == index]
-        for page in logged:
-            entries[page - first] = self.log.pop(page)
+        logged = self._take_log(index)
+        for page, physical in logged.items():
+            entries[page - first] = physical
         if logged:
             self.dirty.add(index)
         self._cache[index] = entries
+        self.hashes.add(index)
 
     def snapshot(self, index: int) -> bytes:
-        """Bytes of a cached map page to be written to flash; it is clean then."""
+        """Bytes of a cached map page that is to leave, to be written to flash.
+
+        It is clean then; what changes in it until :meth:`drop` goes to the log as well.
+        """
         self.dirty.discard(index)
+        self.leaving.add(index)
         return bytes(self._cache[index].tobytes().ljust(self.page_bytes, b"\xff"))
 
-    def drop(self, index: int, written: bytes | None = None) -> None:
-        """Take a map page out of the cache; what changed since ``written`` goes to the log.
+    def keep(self, index: int) -> None:
+        """A map page could not be written: it stays."""
+        self.leaving.discard(index)
+        self.dirty.add(index)
+        self._take_log(index)
 
-        ``written`` is what lies on flash, None for a page that is clean.
-        """
-        entries = self._cache.pop(index)
+    def drop(self, index: int) -> None:
+        """Take a map page out of the cache that is as on flash, but for what is in the log."""
+        del self._cache[index]
+        self.hashes.remove(index)
+        self.leaving.discard(index)
         self.dirty.discard(index)
-        if written is None:
-            return
-        old = np.frombuffer(written, "<u4", self.entries_per_page)
-        first = index * self.entries_per_page
-        for number in np.flatnonzero(entries != old):
-            self.log[first + int(number)] = int(entries[number])
 
     # After a loss of power
 
@@ -176,4 +218,4 @@ class PageMap:
         for page in range(first, min(first + self.entries_per_page, self.pages)):
             known = NOWHERE if entries is None else int(entries[page - first])
             if found.get(page, NOWHERE) != known:
-                self.log[page] = found.get(page, NOWHERE)
+                self._note(page, found.get(page, NOWHERE))

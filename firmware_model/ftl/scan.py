@@ -1,6 +1,7 @@
 """Finds all pages again after a loss of power: reads every metadata codeword of the array."""
 
 from collections.abc import Generator
+from functools import partial
 from typing import Any
 
 from firmware_model.core import Cores
@@ -9,6 +10,7 @@ from firmware_model.ftl.core import Ftl
 from firmware_model.ftl.geometry import Block
 from firmware_model.ftl.images import PageImages, is_erased
 from firmware_model.ftl.rebuild import ERASED, NOISE, Metadata, Rebuild
+from firmware_model.ftl.work import load_work
 from firmware_model.parameters import Task
 from rtl.contract.channel import ChannelStatus
 from rtl.contract.kernel import Cause, FlashResult, latest
@@ -55,7 +57,12 @@ class Scan:
         for index, place in rebuild.map_pages.items():
             pairs = self._ftl.layout.codewords // 2
             raw, cause = yield from self._scheduler.read(place, 0, pairs, cause, request=0)
-            cause = yield from self._cores.run(Task.TRANSLATE, "map_load", cause)
+            cause = yield from self._cores.run_by_state(
+                Task.TRANSLATE,
+                "map_load",
+                cause,
+                partial(load_work, self._ftl.map, index, is_new=False),
+            )
             if raw is not None:
                 contents[index] = self._images.data(raw)
         rebuild.finish(contents)

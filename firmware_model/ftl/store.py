@@ -1,13 +1,16 @@
 """Programs logical pages where the translation layer puts them, again elsewhere if that fails."""
 
 from collections.abc import Generator
+from functools import partial
 from typing import Any
 
 from firmware_model.core import Cores
 from firmware_model.dma import Dram
 from firmware_model.flash_scheduler import FlashScheduler
+from firmware_model.ftl.block_work import collect_work, commit_work, place_work, retire_work
 from firmware_model.ftl.blocks import Stream
 from firmware_model.ftl.core import Ftl, Write
+from firmware_model.ftl.geometry import Block
 from firmware_model.ftl.images import PageImages
 from firmware_model.outcome import CommandError
 from firmware_model.parameters import Task
@@ -22,8 +25,9 @@ __all__ = ["PageStore"]
 class PageStore:
     """Brings pages to flash; a page is safe when :meth:`write` ends.
 
-    The place is taken by the step ``write_place`` at whose end the program is queued, so that the
-    pages of a block are programmed in order. Who finds no place waits for the collectors.
+    The place is taken by the step ``write_place`` (``gc_place`` of a collector), which is followed
+    by the one that queues the program, so that the pages of a block are programmed in order. Who
+    finds no place waits for the collectors.
 
     Parameters
     ----------
@@ -55,26 +59,27 @@ class PageStore:
         self._idle = [False] * ftl.blocks.scopes
 
     def write(
-        self, page: int, data: bytes, cause: Cause, *, request: int
+        self, page: int, sequence: int, data: bytes, cause: Cause, *, request: int
     ) -> Generator[Any, Any, Cause]:
-        """Program a new version of a logical page; no other write of it may be under way.
+        """Program a new version of a logical page, which has been begun.
 
         Raises
         ------
-        MapMiss
-            At once, if the map entry is not at hand.
         CommandError
             CAPACITY_EXCEEDED where no block can be had any more.
         """
-        sequence = self._ftl.begin(page)
         image = self._images.encode(data, page, sequence)
         try:
             place, cause = yield from self.program(image, cause, request=request)
         except CommandError:
             self._ftl.give_up(page)
             raise
-        cause = yield from self._cores.run(
-            Task.FLASH_COMPLETION, "write_commit", cause, request=request
+        cause = yield from self._cores.run_by_state(
+            Task.FLASH_COMPLETION,
+            "write_commit",
+            cause,
+            lambda: commit_work(self._ftl, page, place),
+            request=request,
         )
         self._under_way -= 1
         self._ftl.commit(Write(page, sequence, place))
@@ -91,7 +96,6 @@ class PageStore:
         CommandError
             CAPACITY_EXCEEDED, as from :meth:`write`.
         """
-        stream = Stream.HOST if scope is None else Stream.COLLECTOR
         while True:
             cause = yield from self._dram.move(
                 "dram.flash-out",
@@ -100,26 +104,50 @@ class PageStore:
                 request=request,
                 kind="page",
             )
-            place, cause = yield from self._place(stream, scope, cause, request)
-            end = self._scheduler.put(
-                ChannelOperation.PROGRAM, place, cause, request=request, data=image
-            )
+            place, cause = yield from self._place(scope, cause, request)
             self.call(cause)
             done: FlashResult
-            done, cause = yield end
+            done, cause = yield from self._scheduler.carry_out(
+                ChannelOperation.PROGRAM, place, cause, request=request, data=image
+            )
             if done.status == ChannelStatus.OK:
                 return place, cause
+            block, _ = self._ftl.parameters.block(place)
+            cause = yield from self.retire(block, cause, request=request)
             self._ftl.fail(place)
             self._under_way -= scope is None
 
+    def retire(
+        self, block: Block, cause: Cause, *, request: int = 0, copy: bool = True
+    ) -> Generator[Any, Any, Cause]:
+        """The step at whose end a block is given up."""
+        return self._cores.run_by_state(
+            Task.FLASH_COMPLETION,
+            "block_retire",
+            cause,
+            lambda: retire_work(self._ftl.blocks, block, copy=copy),
+            request=request,
+        )
+
     def _place(
-        self, stream: Stream, scope: int | None, cause: Cause, request: int
+        self, scope: int | None, cause: Cause, request: int
     ) -> Generator[Any, Any, tuple[PhysicalPage, Cause]]:
+        blocks = self._ftl.blocks
         while True:
-            cause = yield from self._cores.run(
-                Task.TRANSLATE, "write_place", cause, request=request
-            )
-            place = self._ftl.allocate(stream, scope)
+            if scope is None:
+                cause = yield from self._cores.run_by_state(
+                    Task.TRANSLATE,
+                    "write_place",
+                    cause,
+                    partial(place_work, blocks),
+                    request=request,
+                )
+                place = self._ftl.allocate(Stream.HOST)
+            else:
+                cause = yield from self._cores.run_by_state(
+                    Task.TRANSLATE, "gc_place", cause, partial(collect_work, blocks, scope)
+                )
+                place = self._ftl.allocate(Stream.COLLECTOR, scope)
             if place is not None:
                 self._under_way += scope is None
                 return place, cause
