@@ -102,8 +102,11 @@ def test_a_write_has_every_instant_accounted_for():
         cause = setting.run(write_blocks(setting.driver, first, data, size, cause))
         stages = stage_totals(critical_path(setting.kernel.spans, cause, start_ps))
         assert sum(stages.values()) == cause.at_ps - start_ps
-        for stage in ("flash.program", "dram.flash-out", "firmware.write_commit"):
+        for stage in ("flash.program", "firmware.write_place", "firmware.write_commit"):
             assert stages[stage] > 0
+        # Of several pages, what the core does for one hides how the data of another moves.
+        pages = (first + blocks - 1) // LAYOUT.lbas - first // LAYOUT.lbas + 1
+        assert pages > 1 or stages["dram.flash-out"] > 0
         found, cause = setting.run(read_blocks(setting.driver, first, blocks, size, cause))
         assert found == data
     with pytest.raises(ValueError, match="must be whole blocks of 4096 bytes, not 100 bytes"):
