@@ -44,7 +44,8 @@ def _cancelled(design=BurstReader):
 
 
 def _arbiter(design=ReadArbiter):
-    return ArbiterCheck(design(ARBITER_AXI, PORTS, urgent=1), ports=PORTS)
+    ids = [range(number, number + 1) for number in range(PORTS)]
+    return ArbiterCheck(design(ARBITER_AXI, PORTS, urgent=1), ids=ids)
 
 
 def _results(design=(TargetCollector, ResultWriter)):

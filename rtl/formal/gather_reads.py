@@ -1,7 +1,7 @@
 """Burst reader and read arbiter of the gather unit, on a bus that acts in any clock."""
 
 from amaranth.asserts import AnyConst
-from amaranth.hdl import Array, Assert, ClockDomain, ClockSignal, Module, Mux, Signal
+from amaranth.hdl import Array, Assert, Cat, ClockDomain, ClockSignal, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
@@ -177,19 +177,21 @@ class ArbiterCheck(wiring.Component):
     ----------
     arbiter : ReadArbiter
         What is checked, of :data:`ARBITER_AXI`.
-    ports : int
-        Its ports, each with the ID of its number.
+    ids : sequence of range
+        AXI IDs of each port.
     """
 
-    def __init__(self, arbiter, *, ports):
+    def __init__(self, arbiter, *, ids):
         self._arbiter = arbiter
-        self._ports = ports
+        self._ids = ids
+        self._ports = ports = len(ids)
         id_bits = ARBITER_AXI.id_bits
         super().__init__(
             {
                 "clk": In(1),
                 "ask": In(ports),
                 "address": In(ARBITER_AXI.address_bits * ports),
+                "asked_id": In(id_bits),
                 "take": In(1),
                 "answer": In(1),
                 "id": In(id_bits),
@@ -208,7 +210,7 @@ class ArbiterCheck(wiring.Component):
         m.d.comb += [
             ClockSignal().eq(self.clk),
             arbiter.axi.ar.ready.eq(self.take),
-            r.valid.eq(self.answer & (self.id < self._ports)),
+            r.valid.eq(self.answer & self._is_known(self.id)),
             r.payload.id.eq(self.id),
             r.payload.data.eq(self.data),
             r.payload.resp.eq(self.error << 1),
@@ -223,14 +225,27 @@ class ArbiterCheck(wiring.Component):
 
     def _ask(self, m, number, ar):
         """A port keeps to what it has asked for."""
-        held, address = Signal(name=f"held{number}"), Signal(ARBITER_AXI.address_bits)
-        free = self.address.word_select(number, ARBITER_AXI.address_bits)
+        held, kept, now = (
+            Signal(name=f"held{number}"),
+            Signal.like(ar.payload),
+            Signal.like(ar.payload),
+        )
+        ids = self._ids[number]
         m.d.comb += [
+            now.addr.eq(self.address.word_select(number, ARBITER_AXI.address_bits)),
+            now.id.eq(ids.start),
             ar.valid.eq(held | self.ask[number]),
-            ar.payload.addr.eq(Mux(held, address, free)),
-            ar.payload.id.eq(number),
+            ar.payload.eq(Mux(held, kept, now)),
         ]
-        m.d.sync += [held.eq(ar.valid & ~ar.ready), address.eq(ar.payload.addr)]
+        with m.If(self._is_of(self.asked_id, number)):
+            m.d.comb += now.id.eq(self.asked_id)
+        m.d.sync += [held.eq(ar.valid & ~ar.ready), kept.eq(ar.payload)]
+
+    def _is_of(self, id, number):
+        return (id >= self._ids[number].start) & (id < self._ids[number].stop)
+
+    def _is_known(self, id):
+        return Cat(self._is_of(id, number) for number in range(self._ports)).any()
 
     def _claim_requests(self, m, out, asked):
         inside, entered = Signal(COUNT_BITS), Signal(COUNT_BITS)
@@ -251,8 +266,9 @@ class ArbiterCheck(wiring.Component):
             with m.If(came == followed):
                 m.d.sync += kept.eq(mine.payload)
         with m.If(out.valid):
-            m.d.comb += Assert(out.payload.id < self._ports)
-        with m.If(out.valid & (out.payload.id == port)):
+            m.d.comb += Assert(self._is_known(out.payload.id))
+        is_mine = Array([self._is_of(out.payload.id, number) for number in range(self._ports)])
+        with m.If(out.valid & is_mine[port]):
             m.d.comb += Assert(came != gone)
             with m.If(gone == followed):
                 m.d.comb += Assert(out.payload.as_value() == kept.as_value())
@@ -263,6 +279,6 @@ class ArbiterCheck(wiring.Component):
         valid, before = Signal(), Signal.like(r.payload)
         m.d.sync += [valid.eq(transfers(r)), before.eq(r.payload)]
         for number, port in enumerate(given):
-            m.d.comb += Assert(port.valid == (valid & (before.id == number)))
+            m.d.comb += Assert(port.valid == (valid & self._is_of(before.id, number)))
             with m.If(port.valid):
                 m.d.comb += Assert(port.payload.as_value() == before.as_value())

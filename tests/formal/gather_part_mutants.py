@@ -57,7 +57,7 @@ GATHER_PART_MUTANTS = {
         "withdraws a burst": burst("offered.eq(ar.valid & ~ar.ready)", "offered.eq(0)"),
     },
     "gather-arbiter": {
-        "to another port": arbiter("r.payload.id == number", "r.payload.id[0] == number"),
+        "to another port": arbiter("r.valid.eq(valid[number])", "r.valid.eq(valid[number - 1])"),
         "takes what does not fit": arbiter("bit & kept.entries.ready", "bit"),
     },
     "gather-results-whole": {
