@@ -14,29 +14,26 @@ class DepthLog:
     """
 
     def __init__(self, env: Any) -> None:
-        self._env = env
-        self._times = array("q", [int(env.now)])
-        self._depths = array("q", [0])
-
-    @property
-    def depth(self) -> int:
+        self.depth = 0
         """Now."""
-        return self._depths[-1]
+        self._env = env
+        self._times = array("q", [env.now])
+        self._depths = array("q", [0])
 
     def change(self, by: int) -> None:
         """So many come now, or leave if it is negative; :exc:`RuntimeError` below none."""
-        now, depth = int(self._env.now), self._depths[-1] + by
-        if depth < 0:
-            raise RuntimeError(f"A queue must not have less than nothing in it, not {depth}")
-        if self._times[-1] < now:
-            self._times.append(now)
-            self._depths.append(depth)
-            return
-        self._depths[-1] = depth
-        if len(self._depths) > 1 and self._depths[-2] == depth:
-            self._times.pop()
-            self._depths.pop()
+        self.depth += by
+        if self.depth < 0:
+            raise RuntimeError(f"A queue must not have less than nothing in it, not {self.depth}")
+        self._times.append(self._env.now)
+        self._depths.append(self.depth)
 
     def changes(self) -> list[tuple[int, int]]:
         """Times, rising, and the depth from each on; no two depths in a row are the same."""
-        return list(zip(self._times, self._depths, strict=True))
+        found: list[tuple[int, int]] = []
+        for time_ps, depth in zip(self._times, self._depths, strict=True):
+            if found and found[-1][0] == time_ps:
+                found.pop()
+            if not found or found[-1][1] != depth:
+                found.append((time_ps, depth))
+        return found
