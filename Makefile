@@ -10,7 +10,7 @@ SIM ?= verilator
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 .PHONY: help setup compare test check sim verilog bench bench-flash-channel bench-firmware
-.PHONY: bench-bch bench-gather bench-p2p gather-campaign flash-campaign bch-campaign firmware-fuzz randomness
+.PHONY: bench-page-buffer bench-bch bench-gather bench-p2p gather-campaign flash-campaign bch-campaign firmware-fuzz randomness
 .PHONY: synth formal firmware-costs clean
 
 help:  ## this list
@@ -74,6 +74,10 @@ firmware-fuzz: $(STAMP)  ## random commands, NS_config and PRP lists for the fir
 bench-firmware: $(STAMP)  ## a stream of reads, and core time a list by routine, into docs and build
 	mkdir -p build/bench
 	$(BIN)/csd-cosim bench firmware --json build/bench/firmware.json --docs docs/firmware.md $(ARGS)
+
+bench-page-buffer: $(STAMP)  ## hit rates of the page buffer's policies by its size, into docs and build
+	mkdir -p build/bench
+	$(BIN)/csd-cosim bench page-buffer --json build/bench/page-buffer.json --docs docs/firmware.md $(ARGS)
 
 randomness: $(STAMP)  ## chi-square tests of the positions that lists are sampled at, into docs
 	$(BIN)/python -m tests.randomness --page docs/gather.md $(ARGS)

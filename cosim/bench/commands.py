@@ -13,7 +13,7 @@ from cosim.progress_bar import ProgressBar
 __all__ = ["bench_app"]
 
 bench_app = typer.Typer(
-    help="Measure the simulation, flash, firmware, gather unit and reads to the card.",
+    help="Measure the simulation, flash, firmware, page buffer, gather unit and reads to the card.",
     no_args_is_help=True,
 )
 
@@ -179,6 +179,33 @@ def bench_firmware(
         docs=docs,
         reads=reads,
         depth=depth,
+        targets=targets,
+        fan_outs=_integers("--fan-outs", fan_outs) or (),
+        nodes=nodes,
+    )
+    typer.echo(text, nl=False)
+
+
+@bench_app.command("page-buffer")
+def bench_page_buffer(
+    json_file: JsonFile = None,
+    docs: Annotated[Path | None, typer.Option(help="Page whose table to bring up to date.")] = None,
+    platform: Annotated[str, typer.Option(help="SSD platform.")] = "cosmos_plus",
+    batches: Annotated[int, typer.Option(min=1, help="Mini-batches, one after the other.")] = 4,
+    targets: Annotated[int, typer.Option(min=1, help="Of each.")] = 1024,
+    fan_outs: Annotated[str, typer.Option(help="Neighbours to sample, hop by hop.")] = "25,10",
+    nodes: Annotated[int, typer.Option(min=1, help="Of the graph, 28 neighbours each.")] = 10**6,
+) -> None:
+    """Hit rates of the page buffer's policies by its size, on the pages of sampled lists."""
+    from cosim.bench.page_buffer import run
+
+    if targets > nodes:
+        raise UserError(f"--targets must be at most --nodes, {nodes}, not {targets}")
+    text = run(
+        platform,
+        json_path=json_file,
+        docs=docs,
+        batches=batches,
         targets=targets,
         fan_outs=_integers("--fan-outs", fan_outs) or (),
         nodes=nodes,
