@@ -20,6 +20,10 @@ class Counters:
     phase_turns: int = 0
     """Completion queues that wrapped round."""
     ns_config_headers: int = 0
+    chains: int = 0
+    """Sampling commands with a chain of hops."""
+    row_lookups: int = 0
+    """Targets whose lists the firmware found by row pointers."""
     list_pages: int = 0
     targets: int = 0
     empty_targets: int = 0

@@ -15,11 +15,13 @@ from firmware_model.dma_orders import DmaOrders
 from firmware_model.flash_scheduler import FlashScheduler
 from firmware_model.ftl.images import MapImage
 from firmware_model.ftl.layer import TranslationLayer
+from firmware_model.hop_chain import HopChain
 from firmware_model.isp_control import IspControl
 from firmware_model.nvme_controller import Handler, NvmeController
 from firmware_model.page_buffer import PageBuffer
 from firmware_model.page_reader import PageReader
 from firmware_model.parameters import FirmwareParameters, QueueRegisters, Task
+from firmware_model.row_pointers import RowPointerReader, RowTable
 from firmware_model.slots import Slots
 from firmware_model.subgraph_generator import SubgraphGenerator
 from firmware_model.translation import ExtentMap
@@ -27,6 +29,9 @@ from rtl.contract.bch import BchCode
 from rtl.contract.kernel import Cause, DevicePort, FlashPort, Kernel
 
 __all__ = ["Device"]
+
+POINTER_COUNTS = ("page_jobs", "hits", "merges", "misses", "refills")
+"""Of pages of row pointers, counted apart from those of edge lists."""
 
 
 class Device:
@@ -95,14 +100,15 @@ class Device:
                 raise ValueError("code must be given for a device that can be written")
             self.layer = TranslationLayer(env, parameters, self.cores, scheduler, dram, code)
         jobs = Slots(env, "page jobs", parameters.page_jobs)
-        self.reader = PageReader(
-            self.cores,
-            self.extents,
-            None if self.layer is None else self.layer.places,
-            self.page_buffer,
-            scheduler,
-            jobs,
-            self.counters,
+        places = None if self.layer is None else self.layer.places
+        reading = self.cores, self.extents, places
+        self.reader = PageReader(*reading, self.page_buffer, scheduler, jobs, self.counters)
+        self.pointer_buffer = PageBuffer(
+            env, parameters.layout, parameters.row_pointer_pages, parameters.page_buffer_policy
+        )
+        self._pointer_counters = Counters()
+        pointers = PageReader(
+            *reading, self.pointer_buffer, scheduler, jobs, self._pointer_counters
         )
         control_dma, result_dma, block_dma = (
             DmaOrders(env, self.cores, self._dma, task)
@@ -112,7 +118,9 @@ class Device:
         self._generator = SubgraphGenerator(
             env, *common, control_dma, result_dma, self.reader, self.counters
         )
-        control = IspControl(*common, control_dma, self._generator, self.counters)
+        self._rows = RowPointerReader(*common, pointers, self.counters)
+        self._hops = HopChain(env, *common, control_dma, self._generator, self._rows)
+        control = IspControl(*common, control_dma, self._generator, self._hops, self.counters)
         blocks = BlockIo(env, *common, block_dma, self.reader, self.counters)
         self._controller = NvmeController(
             env,
@@ -152,6 +160,10 @@ class Device:
         self.extents.load(first_page, pages)
         return []
 
+    def load_row_pointers(self, table: RowTable) -> None:
+        """Put row pointers into the SSD's DRAM, in no simulated time; kept by reference."""
+        self._rows.table = table
+
     def recover(self, cause: Cause) -> Generator[Any, Any, Cause]:
         """Find the map on flash again after a loss of power, before any command or extent."""
         if self.layer is None:
@@ -179,10 +191,14 @@ class Device:
             "buffer_full_waits": self.page_buffer.full_waits,
             "page_job_waits": self.reader.jobs.waits,
             "subgraph_buffer_waits": self._generator.room.waits,
+            "hop_target_waits": self._hops.room.waits,
             "command_slot_waits": self._controller.slots.waits,
             "completion_queue_waits": self._controller.completion_waits,
             "dma_slot_waits": self._dma.slots.waits,
         }
+        found = vars(self._pointer_counters)
+        counts |= {f"pointer_{name}": found[name] for name in POINTER_COUNTS}
+        counts["pointer_evictions"] = self.pointer_buffer.evictions
         if self.layer is not None:
             counts |= self.layer.counts()
         for core in self.cores.cores:

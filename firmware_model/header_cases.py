@@ -19,6 +19,7 @@ from rtl.contract.codec import byte_size, pack, unpack
 from rtl.contract.ns_config import (
     BLOCK_BYTES,
     BODY_LIST_OFFSET,
+    CHAIN_VERSION,
     LIST_PAGE_SLOTS,
     LIST_SLOTS,
     MAGIC,
@@ -96,7 +97,7 @@ def header_run(program: ArmProgram, block: bytes) -> Run:
         objects={
             "page_buffer": block,
             "registers": words(crc32(cleared)),
-            "table": bytes(28),
+            "table": bytes(32),
         },
     )
 
@@ -123,7 +124,7 @@ def judge_block(program: ArmProgram, block: bytes) -> tuple[Run, list[Run]]:
         expected = refusal.status
     run = header_run(program, block)
     found, runs = run.value, []
-    lists = np.frombuffer(run.memory["table"], "<u4")[5:].tolist()
+    lists = np.frombuffer(run.memory["table"], "<u4")[5:7].tolist()
     for offset, count in zip((BODY_LIST_OFFSET, RESULT_LIST_OFFSET), lists, strict=True):
         if found != Status.SUCCESS:
             break
@@ -141,7 +142,7 @@ def judge_block(program: ArmProgram, block: bytes) -> tuple[Run, list[Run]]:
 def _compare(config: NsConfig, found: list[int]) -> None:
     expected = [config.mode, config.id_bytes, config.target_count]
     expected += [config.body_bytes, config.result_bytes]
-    equal("fields of a header", found[:5], expected)
+    equal("fields of a header", [*found[:5], found[7]], [*expected, config.is_chain])
 
 
 def _compare_list(part: SegmentList, run: Run) -> None:
@@ -166,6 +167,8 @@ def header_rows(program: ArmProgram) -> dict[str, Rows]:
             body, result = slots_of(count, 0, chain=chain), slots_of(count, 1)
             run, runs = judge_block(program, block_of(body, result))
             rows["header_check"].append(({}, run))
+            of_chain, _ = judge_block(program, block_of(body, result, version=CHAIN_VERSION))
+            rows["header_check"].append(({}, of_chain))
             for one, chained in zip(runs, (chain, 0), strict=True):
                 counts = {"segment": count, "chain": int(chained > 0)}
                 rows["segment_list"].append((counts, one))

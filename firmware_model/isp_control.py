@@ -3,11 +3,14 @@
 from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
+from firmware_model.chain import Chain, is_on_flash, parse_chain
 from firmware_model.core import Cores
 from firmware_model.counters import Counters
 from firmware_model.dma_orders import DmaOrders
+from firmware_model.hop_chain import HopChain
 from firmware_model.ns_config import (
     SLOT_BYTES,
+    NsConfig,
     Refusal,
     SegmentList,
     check_total,
@@ -39,7 +42,8 @@ class IspControl:
     """Serves sampling commands, several at a time.
 
     The header block is fetched by one DMA descriptor and checked, then further list pages; body and
-    result belong to the subgraph generator. ``dma`` is that of :attr:`Task.ISP_CONTROL`.
+    result belong to the subgraph generator, those of version 2 to ``hops``. ``dma`` is that of
+    :attr:`Task.ISP_CONTROL`.
     """
 
     def __init__(
@@ -48,18 +52,23 @@ class IspControl:
         cores: Cores,
         dma: DmaOrders,
         generator: SubgraphGenerator,
+        hops: HopChain,
         counters: Counters,
     ) -> None:
+        self._parameters = parameters
         self._list_pages = parameters.list_pages
         self._cores = cores
         self._dma = dma
         self._generator = generator
+        self._hops = hops
         self._counters = counters
 
     def serve(
         self, entry: Any, cause: Cause, *, request: int, stop: Stop
-    ) -> Generator[Any, Any, Cause]:
+    ) -> Generator[Any, Any, tuple[int, Cause]]:
         """Carry out one sampling command (a ``SubmissionEntry``) up to its last result byte.
+
+        Returns dword 0 of the completion entry, too: of a chain of hops the bytes of its result.
 
         Raises
         ------
@@ -78,13 +87,40 @@ class IspControl:
         self._counters.ns_config_headers += 1
         cause = yield from self._cores.run(Task.ISP_CONTROL, "header_check", cause, request=request)
         config = judge(cause, parse_header, block)
+        chain = None
+        if config.is_chain:
+            chain, cause = yield from self._chain(block, config, cause, request)
         body, cause = yield from self._pieces(config.body, cause, request, stop)
         judge(cause, check_total, body, config.body_bytes)
         result, cause = yield from self._pieces(config.result, cause, request, stop)
         judge(cause, check_total, result, config.result_bytes)
-        return (
-            yield from self._generator.run(config, body, result, cause, request=request, stop=stop)
+        named: dict[str, Any] = {"request": request, "stop": stop}
+        if chain is not None:
+            return (yield from self._hops.run(config, chain, body, result, cause, **named))
+        return 0, (yield from self._generator.run(config, body, result, cause, **named))
+
+    def _chain(
+        self, block: bytes, config: NsConfig, cause: Cause, request: int
+    ) -> Generator[Any, Any, tuple[Chain, Cause]]:
+        """The second half of a header of version 2."""
+        self._counters.chains += 1
+        cause = yield from self._cores.run(
+            Task.ISP_CONTROL,
+            "chain_check",
+            cause,
+            request=request,
+            on_flash=int(is_on_flash(block)),
         )
+        chain = judge(
+            cause,
+            parse_chain,
+            block,
+            config,
+            table_nodes=self._hops.rows.table_nodes,
+            lba_bytes=self._parameters.layout.lba_bytes,
+            namespace_blocks=self._parameters.nvme.namespace_blocks,
+        )
+        return chain, cause
 
     def _pieces(
         self, part: SegmentList, cause: Cause, request: int, stop: Stop

@@ -1,6 +1,7 @@
 """Reads NS_config as the device sees it: bytes in, checked values out; no time passes here.
 
-Every rule has its status. In the order of the checks:
+Every rule has its status. What is about chains of hops only is in :mod:`firmware_model.chain`. In
+the order of the checks:
 
 ==================  ==============================================================================
 NS_CONFIG_MAGIC     ``magic`` is not the four bytes NSCF
@@ -9,7 +10,7 @@ NS_CONFIG_LENGTH    ``length`` is not the header block's; the segments do not ad
                     ``body_bytes`` and ``result_bytes``; the body is longer or shorter than its
                     entries; the result of the entries is not ``result_bytes`` long
 NS_CONFIG_CRC       the CRC-32 of the header block is another one
-NS_CONFIG_MODE      unknown ``mode``, or ``id_bytes`` other than 4 and 8
+NS_CONFIG_MODE      unknown ``mode``, positions in a chain, or ``id_bytes`` other than 4 and 8
 NS_CONFIG_COUNT     no target, or more than the body can hold; a segment count of zero or beyond
                     the list; a position beyond its list's end; a fan-out beyond MAX_DISTINCT
                     to be drawn without replacement
@@ -30,6 +31,7 @@ from rtl.contract.codec import byte_size, record_dtype, unpack
 from rtl.contract.ns_config import (
     BLOCK_BYTES,
     BODY_LIST_OFFSET,
+    CHAIN_VERSION,
     LIST_PAGE_SLOTS,
     LIST_SLOTS,
     MAGIC,
@@ -48,6 +50,9 @@ from rtl.contract.sampling import Sampling, comparisons, taken_positions
 __all__ = [
     "COUNT_BYTES",
     "ENTRY_BYTES",
+    "ID_BYTES",
+    "KEY_BYTES",
+    "NODE_BYTES",
     "SLOT_BYTES",
     "Entry",
     "NsConfig",
@@ -59,12 +64,14 @@ __all__ = [
     "parse_entry",
     "parse_header",
     "parse_segments",
+    "require",
     "target_of",
 ]
 
 ENTRY_BYTES = byte_size(BodyEntry)
 ENTRY_RECORD = record_dtype(BodyEntry)
 SLOT_BYTES = byte_size(Segment)
+NODE_BYTES = 4
 POSITION_BYTES = 4
 KEY_BYTES = 4
 COUNT_BYTES = 4
@@ -121,9 +128,12 @@ class NsConfig:
     result_bytes: int
     body: SegmentList
     result: SegmentList
+    is_chain: bool = False
+    """Of version 2."""
 
 
-def _require(condition: bool, status: Status) -> None:
+def require(condition: bool, status: Status) -> None:
+    """Refuse with ``status`` unless ``condition`` holds."""
     if not condition:
         raise Refusal(status)
 
@@ -131,23 +141,26 @@ def _require(condition: bool, status: Status) -> None:
 def parse_header(block: bytes) -> NsConfig:
     """Check a header block; :exc:`Refusal` with the status of the first rule broken."""
     header = unpack(Header, block[: byte_size(Header)])
-    _require(header.magic == MAGIC, Status.NS_CONFIG_MAGIC)
-    _require(header.version == VERSION, Status.NS_CONFIG_VERSION)
-    _require(header.length == BLOCK_BYTES == len(block), Status.NS_CONFIG_LENGTH)
+    require(header.magic == MAGIC, Status.NS_CONFIG_MAGIC)
+    require(header.version in (VERSION, CHAIN_VERSION), Status.NS_CONFIG_VERSION)
+    require(header.length == BLOCK_BYTES == len(block), Status.NS_CONFIG_LENGTH)
     cleared = bytearray(block)
     cleared[CRC_FIELD] = bytes(4)
-    _require(crc32(cleared) == header.crc, Status.NS_CONFIG_CRC)
-    _require(header.mode in list(Mode), Status.NS_CONFIG_MODE)
-    _require(header.id_bytes in (4, 8), Status.NS_CONFIG_MODE)
-    mode = Mode(header.mode)
+    require(crc32(cleared) == header.crc, Status.NS_CONFIG_CRC)
+    require(header.mode in list(Mode), Status.NS_CONFIG_MODE)
+    require(header.id_bytes in (4, 8), Status.NS_CONFIG_MODE)
+    mode, is_chain = Mode(header.mode), bool(header.version == CHAIN_VERSION)
+    require(mode is not Mode.EXPLICIT or not is_chain, Status.NS_CONFIG_MODE)
     least = ENTRY_BYTES + (0 if mode is Mode.EXPLICIT else KEY_BYTES)
-    _require(0 < header.target_count * least <= header.body_bytes, Status.NS_CONFIG_COUNT)
+    if is_chain:
+        least = NODE_BYTES
+    require(0 < header.target_count * least <= header.body_bytes, Status.NS_CONFIG_COUNT)
     lists = []
     for offset, slots in (
         (BODY_LIST_OFFSET, header.body_segments),
         (RESULT_LIST_OFFSET, header.result_segments),
     ):
-        _require(0 < slots <= LIST_SLOTS, Status.NS_CONFIG_COUNT)
+        require(0 < slots <= LIST_SLOTS, Status.NS_CONFIG_COUNT)
         lists.append(parse_segments(block[offset : offset + SLOT_BYTES * slots]))
     return NsConfig(
         mode=mode,
@@ -157,6 +170,7 @@ def parse_header(block: bytes) -> NsConfig:
         result_bytes=int(header.result_bytes),
         body=lists[0],
         result=lists[1],
+        is_chain=is_chain,
     )
 
 
@@ -167,17 +181,17 @@ def parse_segments(raw: bytes) -> SegmentList:
     if slots and slots[-1][2] == SegmentFlag.CHAIN:
         address, length, _ = slots.pop()
         count, rest = divmod(length, SLOT_BYTES)
-        _require(address % BLOCK_BYTES == 0 and rest == 0, Status.NS_CONFIG_ADDRESS)
-        _require(0 < count <= LIST_PAGE_SLOTS, Status.NS_CONFIG_ADDRESS)
+        require(address % BLOCK_BYTES == 0 and rest == 0, Status.NS_CONFIG_ADDRESS)
+        require(0 < count <= LIST_PAGE_SLOTS, Status.NS_CONFIG_ADDRESS)
         chain = address, count
     for _, length, flags in slots:
-        _require(length > 0 and flags == SegmentFlag.NONE, Status.NS_CONFIG_ADDRESS)
+        require(length > 0 and flags == SegmentFlag.NONE, Status.NS_CONFIG_ADDRESS)
     return SegmentList(pieces=tuple((slot[0], slot[1]) for slot in slots), chain=chain)
 
 
 def check_total(pieces: Sequence[tuple[int, int]], total: int) -> None:
     """Check that ``pieces`` add up to ``total`` bytes; :exc:`Refusal` with NS_CONFIG_LENGTH."""
-    _require(sum(length for _, length in pieces) == total, Status.NS_CONFIG_LENGTH)
+    require(sum(length for _, length in pieces) == total, Status.NS_CONFIG_LENGTH)
 
 
 def parse_entry(raw: bytes, mode: Mode) -> Entry:
@@ -224,21 +238,21 @@ def target_of(
     Refusal
         NS_CONFIG_ADDRESS, LBA_OUT_OF_RANGE or NS_CONFIG_COUNT.
     """
-    _require(entry.offset < lba_bytes, Status.NS_CONFIG_ADDRESS)
+    require(entry.offset < lba_bytes, Status.NS_CONFIG_ADDRESS)
     list_byte = entry.lba * lba_bytes + entry.offset
     if not entry.degree:
         return Target(list_byte, ())
     end = list_byte + entry.degree * config.id_bytes
-    _require(end <= namespace_blocks * lba_bytes, Status.LBA_OUT_OF_RANGE)
+    require(end <= namespace_blocks * lba_bytes, Status.LBA_OUT_OF_RANGE)
     if config.mode is Mode.EXPLICIT:
         taken = np.frombuffer(extra, "<u4")
-        _require(bool((taken < entry.degree).all()), Status.NS_CONFIG_COUNT)
+        require(bool((taken < entry.degree).all()), Status.NS_CONFIG_COUNT)
         return Target(list_byte, tuple(taken.tolist()))
     sampling = Sampling.REPLACEMENT
     if config.mode is Mode.DRAW_DISTINCT:
         sampling = Sampling.DISTINCT
         fits = entry.degree <= entry.fan_out or entry.fan_out <= MAX_DISTINCT
-        _require(fits, Status.NS_CONFIG_COUNT)
+        require(fits, Status.NS_CONFIG_COUNT)
     key = int.from_bytes(extra, "little")
     taken = taken_positions(sampling, key, entry.degree, entry.fan_out)
     return Target(list_byte, tuple(taken.tolist()))

@@ -34,7 +34,8 @@ __all__ = ["Handler", "NvmeController", "QueueError", "classify"]
 NAMESPACE = 1
 
 Handler = Callable[..., Generator[Any, Any, Cause]]
-AdminHandler = Callable[..., Generator[Any, Any, tuple[int, Cause]]]
+ResultHandler = Callable[..., Generator[Any, Any, tuple[int, Cause]]]
+"""Says dword 0 of the completion entry, too."""
 
 
 class QueueError(Exception):
@@ -109,7 +110,7 @@ class NvmeController:
         parameters: NvmeParameters,
         counters: Counters,
         *,
-        sampling: Handler,
+        sampling: ResultHandler,
         reading: Handler,
         writing: Handler | None = None,
     ) -> None:
@@ -120,7 +121,7 @@ class NvmeController:
         """Of the I/O queues."""
         self._depths: list[SubmissionQueue] = []
         """Submission queues that are there, or were."""
-        self.administer: AdminHandler | None = None
+        self.administer: ResultHandler | None = None
         """Carries out a command of the admin queue."""
         self._admin_arbiter = RoundRobin(env)
         self._env = env
@@ -301,11 +302,14 @@ class NvmeController:
         stop.check(cause)
         if entry.opcode == Opcode.FLUSH:
             return 0, cause
-        serve = self._sampling if sampling else self._reading
-        if entry.opcode == Opcode.WRITE and not sampling:
+        request = int(entry.cdw3)
+        if sampling:
+            return (yield from self._sampling(entry, cause, request=request, stop=stop))
+        serve = self._reading
+        if entry.opcode == Opcode.WRITE:
             assert self._writing is not None, "classify refuses it else"
             serve = self._writing
-        return 0, (yield from serve(entry, cause, request=int(entry.cdw3), stop=stop))
+        return 0, (yield from serve(entry, cause, request=request, stop=stop))
 
     def _complete(
         self,

@@ -229,6 +229,10 @@ class FirmwareParameters:
         Page reads and gathers that the firmware keeps track of at a time.
     subgraph_buffer_bytes : int
         Room for pending subgraphs; a larger result is refused.
+    hop_targets_bytes : int
+        Room for the targets of hops that the firmware chains; a hop with more is refused.
+    row_pointer_pages : int
+        Frames of the page buffer for row pointers on flash.
     body_pieces_ahead : int
         DMA descriptors of an NS_config body that are in flight before they are parsed.
     list_pages : int
@@ -262,6 +266,8 @@ class FirmwareParameters:
     page_jobs: int
     subgraph_buffer_bytes: int
     page_buffer_policy: str = "lru"
+    hop_targets_bytes: int = 1 << 20
+    row_pointer_pages: int = 4
     body_pieces_ahead: int = 2
     list_pages: int = 64
     sampling_whole_page: bool = True

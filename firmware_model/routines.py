@@ -14,6 +14,7 @@ from firmware_model.flash_choice_cases import choice_rows
 from firmware_model.ftl_cases import gc_rows, write_rows
 from firmware_model.ftl_map_cases import map_rows
 from firmware_model.header_cases import header_rows
+from firmware_model.hop_cases import hop_rows
 from firmware_model.nvme_cases import block_rows, dma_rows, finish_rows, queue_rows
 from firmware_model.reset_cases import reset_rows
 from firmware_model.retry_cases import retry_rows
@@ -120,6 +121,7 @@ GROUPS = (
     Group(source="admin", rows=admin_rows, without_base=("admin_command",)),
     Group(source="dma", rows=dma_rows),
     Group(source="ns_config", rows=header_rows),
+    Group(source="hops", rows=hop_rows),
     Group(source="body_parse", rows=_body_rows),
     Group(source="group_pieces", rows=lambda program: {"group_pieces": _GROUPING(program)}),
     Group(source="translate", rows=translate_rows),

@@ -30,7 +30,7 @@ from rtl.contract.kernel import Cause
 from rtl.contract.ns_config import Mode
 from rtl.contract.nvme import Status
 
-__all__ = ["SubgraphGenerator"]
+__all__ = ["PendingSubgraph", "Pieces", "SubgraphGenerator"]
 
 WORD_BYTES = 4
 """The cores copy ids in words."""
@@ -84,10 +84,8 @@ class SubgraphGenerator:
         CommandError
             After all of the command's jobs have ended.
         """
-        if config.result_bytes > self.room.capacity:
-            raise CommandError(Status.NS_CONFIG_LENGTH, cause)
-        cause = yield from self.room.acquire(cause, config.result_bytes)
-        pending = _PendingSubgraph(config, request)
+        cause = yield from self.claim(config, cause)
+        pending = PendingSubgraph(config, request)
         stream = BodyStream(
             self._env,
             self._body_dma,
@@ -98,15 +96,21 @@ class SubgraphGenerator:
         )
         try:
             cause = yield from self._fill(pending, stream, cause)
-            cause = yield from self._write_back(pending, result, cause)
+            cause = yield from self.write_back(pending, result, cause)
         except CommandError as error:
             self.room.release(error.cause, config.result_bytes)
             raise
         self.room.release(cause, config.result_bytes)
         return cause
 
+    def claim(self, config: NsConfig, cause: Cause) -> Generator[Any, Any, Cause]:
+        """Take room for the pending subgraph; :exc:`CommandError` if there never is so much."""
+        if config.result_bytes > self.room.capacity:
+            raise CommandError(Status.NS_CONFIG_LENGTH, cause)
+        return (yield from self.room.acquire(cause, config.result_bytes))
+
     def _fill(
-        self, pending: "_PendingSubgraph", stream: BodyStream, cause: Cause
+        self, pending: "PendingSubgraph", stream: BodyStream, cause: Cause
     ) -> Generator[Any, Any, Cause]:
         """Parse the body, and wait for the jobs that it gave rise to, also after an error."""
         failure = Status.SUCCESS
@@ -121,29 +125,43 @@ class SubgraphGenerator:
         return cause
 
     def _parse(
-        self, pending: "_PendingSubgraph", stream: BodyStream, cause: Cause
+        self, pending: "PendingSubgraph", stream: BodyStream, cause: Cause
     ) -> Generator[Any, Any, Cause]:
-        config, request = pending.config, pending.request
+        config = pending.config
         for _ in range(config.target_count):
             raw, cause = yield from stream.take(ENTRY_BYTES, cause)
             entry = parse_entry(raw, config.mode)
             extra, cause = yield from stream.take(entry.extra_bytes, cause)
-            cause = yield from self._parse_step(entry, extra, config.mode, cause, request)
-            try:
-                target = target_of(
-                    entry,
-                    extra,
-                    config,
-                    lba_bytes=self._parameters.layout.lba_bytes,
-                    namespace_blocks=self._parameters.nvme.namespace_blocks,
-                )
-                place = pending.reserve(target)
-            except Refusal as refusal:
-                raise CommandError(refusal.status, cause) from None
-            cause = yield from self._start(pending, target, place, cause)
+            _, cause = yield from self.add(pending, entry, extra, cause)
         if stream.left or pending.used != config.result_bytes:
             raise CommandError(Status.NS_CONFIG_LENGTH, cause)
         return cause
+
+    def add(
+        self, pending: "PendingSubgraph", entry: Entry, extra: bytes, cause: Cause
+    ) -> Generator[Any, Any, tuple[int, Cause]]:
+        """Draw or check the positions of one list and start its jobs; the number of its ids.
+
+        Raises
+        ------
+        CommandError
+            If the entry breaks a rule.
+        """
+        config = pending.config
+        cause = yield from self._parse_step(entry, extra, config.mode, cause, pending.request)
+        try:
+            target = target_of(
+                entry,
+                extra,
+                config,
+                lba_bytes=self._parameters.layout.lba_bytes,
+                namespace_blocks=self._parameters.nvme.namespace_blocks,
+            )
+            place = pending.reserve(target)
+        except Refusal as refusal:
+            raise CommandError(refusal.status, cause) from None
+        cause = yield from self._start(pending, target, place, cause)
+        return len(target.positions), cause
 
     def _parse_step(
         self, entry: Entry, extra: bytes, mode: Mode, cause: Cause, request: int
@@ -161,7 +179,7 @@ class SubgraphGenerator:
         )
 
     def _start(
-        self, pending: "_PendingSubgraph", target: Target, place: int, cause: Cause
+        self, pending: "PendingSubgraph", target: Target, place: int, cause: Cause
     ) -> Generator[Any, Any, Cause]:
         """Start one job for each page that holds ids of ``target``."""
         id_bytes, page_bytes = pending.config.id_bytes, self._parameters.layout.page_bytes
@@ -184,7 +202,7 @@ class SubgraphGenerator:
         return cause
 
     def _gather(
-        self, pending: "_PendingSubgraph", page: int, pieces: list[Piece], cause: Cause
+        self, pending: "PendingSubgraph", page: int, pieces: list[Piece], cause: Cause
     ) -> Generator[Any, Any, Outcome]:
         """Job: have the page in the buffer, then copy its ids into the pending subgraph."""
         wanted = 0
@@ -215,13 +233,17 @@ class SubgraphGenerator:
             (yield from self._reader.finish(frame, Task.GATHER, cause, request=pending.request))
         )
 
-    def _write_back(
-        self, pending: "_PendingSubgraph", result: Pieces, cause: Cause
+    def write_back(
+        self, pending: "PendingSubgraph", result: Pieces, cause: Cause
     ) -> Generator[Any, Any, Cause]:
+        """Write the subgraph, as far as it goes, into the pieces ``result`` of host memory."""
         request = pending.request
         cause = yield from self._cores.run(Task.WRITE_BACK, "finish", cause, request=request)
         writes, done = [], 0
-        for address, length in split(result, self._result_dma.descriptor_bytes):
+        for address, room in split(result, self._result_dma.descriptor_bytes):
+            length = min(room, pending.used - done)
+            if not length:
+                break
             cause = yield from self._cores.run(Task.WRITE_BACK, "dma_setup", cause, request=request)
             data = bytes(pending.data[done : done + length])
             writes.append(
@@ -231,7 +253,7 @@ class SubgraphGenerator:
         return (yield from settle(self._env, cause, writes))
 
 
-class _PendingSubgraph:
+class PendingSubgraph:
     """Result of one command while its ids arrive: a count and a place for each id, by target."""
 
     def __init__(self, config: NsConfig, request: int) -> None:

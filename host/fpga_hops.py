@@ -6,12 +6,11 @@ Hypothetical: the card needs an NVMe queue pair of its own, which today's SmartS
 from collections.abc import Generator
 from typing import Any
 
-import numpy as np
-
 from host.driver import NvmeDriver, status_name
 from host.errors import DeviceError, FpgaError, NvmeError, ResultError
 from host.fpga_csd import FpgaCsdParameters, check_fan_outs, decode_launch
 from host.hop_order import HopEnd, decode_answer, encode_order
+from host.sampler import check_hop
 from host.subgraph import HopResult, Subgraph
 from host.trace import MiniBatch
 from rtl.contract.gather import GatherStatus
@@ -93,11 +92,7 @@ class FpgaHopsHost:
         slots, place = len(batch.targets), 0
         for fan_out, size in zip(batch.fan_outs, sizes, strict=True):
             hop = decode_launch(raw[place : place + size], slots)
-            if np.any(hop.counts > fan_out) or np.any(hop.ids >= self._nodes):
-                raise ResultError(
-                    f"hop {len(hops)} must have at most {fan_out} ids a slot, all below "
-                    f"{self._nodes}"
-                )
+            check_hop(hop, len(hops), fan_out, self._nodes)
             hops.append(hop)
             slots, place = len(hop.ids), place + size
         return tuple(hops)

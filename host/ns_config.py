@@ -1,7 +1,7 @@
 """Builder of NS_config, the structure in host memory that describes one sampling command."""
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,7 @@ from rtl.contract.kernel import HostMemory
 from rtl.contract.ns_config import (
     BLOCK_BYTES,
     BODY_LIST_OFFSET,
+    CHAIN_HEADER_OFFSET,
     LIST_PAGE_SLOTS,
     LIST_SLOTS,
     MAGIC,
@@ -26,7 +27,7 @@ from rtl.contract.ns_config import (
     SegmentFlag,
 )
 
-__all__ = ["NsConfig", "Placement", "encode_body", "result_size"]
+__all__ = ["CommandStructure", "NsConfig", "Placement", "encode_body", "result_size"]
 
 SLOT_BYTES = byte_size(Segment)
 POSITION_BYTES = 4
@@ -86,8 +87,22 @@ def result_size(plan: HopPlan) -> int:
     return 4 * len(plan) + 8 * plan.samples
 
 
-class NsConfig:
+class CommandStructure:
     """One sampling command's structure, built in host memory.
+
+    Parameters
+    ----------
+    memory : HostMemory
+    body : bytes
+        What its segments shall hold.
+    result_bytes : int
+        Room for the result.
+    header : mapping of str to int
+        Fields of the header that do not follow from these.
+    tail : bytes
+        What follows the header's first half.
+    segment_bytes : int
+        Contiguous pieces of body and result.
 
     Attributes
     ----------
@@ -105,23 +120,23 @@ class NsConfig:
     def __init__(
         self,
         memory: HostMemory,
-        plan: HopPlan,
-        mode: Mode,
-        placement: Placement,
+        body: bytes,
+        result_bytes: int,
+        header: Mapping[str, int],
         *,
+        tail: bytes = b"",
         segment_bytes: int = 4096,
     ) -> None:
         check_segment_bytes(segment_bytes)
         self._memory = memory
         self._list_pages: list[int] = []
-        body = encode_body(plan, mode, placement)
         self.body = ScatteredBuffer(memory, len(body), segment_bytes)
         self.body.store(body)
-        self.result = ScatteredBuffer(memory, result_size(plan), segment_bytes)
+        self.result = ScatteredBuffer(memory, result_bytes, segment_bytes)
         self.address = memory.allocate(BLOCK_BYTES, BLOCK_BYTES)
-        memory.store(self.address, self._header_block(plan, mode, placement))
+        memory.store(self.address, self._header_block(header, tail))
 
-    def _header_block(self, plan: HopPlan, mode: Mode, placement: Placement) -> bytes:
+    def _header_block(self, fields: Mapping[str, int], tail: bytes) -> bytes:
         lists = [
             self._slots(self.body.segments, LIST_SLOTS),
             self._slots(self.result.segments, LIST_SLOTS),
@@ -129,20 +144,21 @@ class NsConfig:
         header = pack(
             Header,
             magic=MAGIC,
-            version=VERSION,
             length=BLOCK_BYTES,
-            mode=int(mode),
-            id_bytes=placement.id_bytes,
-            target_count=len(plan),
             body_bytes=self.body.length,
             result_bytes=self.result.length,
             body_segments=len(lists[0]) // SLOT_BYTES,
             result_segments=len(lists[1]) // SLOT_BYTES,
+            **fields,
         )
         block = bytearray(BLOCK_BYTES)
-        for offset, part in ((0, header), (BODY_LIST_OFFSET, lists[0])):
+        for offset, part in (
+            (0, header),
+            (CHAIN_HEADER_OFFSET, tail),
+            (BODY_LIST_OFFSET, lists[0]),
+            (RESULT_LIST_OFFSET, lists[1]),
+        ):
             block[offset : offset + len(part)] = part
-        block[RESULT_LIST_OFFSET : RESULT_LIST_OFFSET + len(lists[1])] = lists[1]
         block[CRC_OFFSET : CRC_OFFSET + 4] = zlib.crc32(block).to_bytes(4, "little")
         return bytes(block)
 
@@ -164,6 +180,32 @@ class NsConfig:
         for page in [*self._list_pages, self.address]:
             self._memory.release(page)
         self._list_pages = []
+
+
+class NsConfig(CommandStructure):
+    """That of one hop's command, of version 1; see :class:`CommandStructure`."""
+
+    def __init__(
+        self,
+        memory: HostMemory,
+        plan: HopPlan,
+        mode: Mode,
+        placement: Placement,
+        *,
+        segment_bytes: int = 4096,
+    ) -> None:
+        super().__init__(
+            memory,
+            encode_body(plan, mode, placement),
+            result_size(plan),
+            {
+                "version": VERSION,
+                "mode": int(mode),
+                "id_bytes": placement.id_bytes,
+                "target_count": len(plan),
+            },
+            segment_bytes=segment_bytes,
+        )
 
 
 def _encode_segments(segments: Sequence[tuple[int, int]]) -> bytes:

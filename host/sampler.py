@@ -12,7 +12,7 @@ from host.trace import MiniBatch
 from rtl.contract.mixer import list_keys
 from rtl.contract.sampling import Sampling, comparisons, taken, taken_table, walk_key
 
-__all__ = ["MODES", "HopPlan", "check_result", "group_bounds", "hop_keys", "plan_hop"]
+__all__ = ["MODES", "HopPlan", "check_hop", "check_result", "group_bounds", "hop_keys", "plan_hop"]
 
 MODES = ("host", "device")
 """Who draws the positions."""
@@ -150,4 +150,17 @@ def check_result(plan: HopPlan, result: HopResult, nodes: int) -> HopResult:
     beyond = np.flatnonzero(result.ids >= nodes)
     if beyond.size:
         raise ResultError(f"ids must be below {nodes}, not {result.ids[beyond[0]]}")
+    return result
+
+
+def check_hop(result: HopResult, number: int, fan_out: int, nodes: int) -> HopResult:
+    """Return hop ``number`` as a device that goes from hop to hop delivered it, if it can be one.
+
+    Raises
+    ------
+    ResultError
+        If a slot has more ids than the fan-out, or an id is beyond the graph.
+    """
+    if np.any(result.counts > fan_out) or np.any(result.ids >= nodes):
+        raise ResultError(f"hop {number} must have at most {fan_out} ids a slot, all below {nodes}")
     return result

@@ -13,6 +13,7 @@ __all__ = [
     "Edges",
     "HopResult",
     "Subgraph",
+    "decode_hop",
     "decode_result",
     "encode_result",
     "local_edges",
@@ -75,6 +76,20 @@ def decode_result(raw: bytes, slots: int) -> HopResult:
     ResultError
         If it is cut short, or bytes are left over.
     """
+    result, length = decode_hop(raw, slots)
+    if length != len(raw):
+        raise ResultError(f"result must be {length} bytes long by its counts, not {len(raw)}")
+    return result
+
+
+def decode_hop(raw: bytes, slots: int) -> tuple[HopResult, int]:
+    """Read a result of ``slots`` targets at the beginning of ``raw``; it and its length.
+
+    Raises
+    ------
+    ResultError
+        If it is cut short.
+    """
     words = np.frombuffer(raw, dtype="<u4", count=len(raw) // 4)
     body = np.ones(len(words), dtype=bool)
     counts = np.empty(slots, dtype=np.uint32)
@@ -85,9 +100,9 @@ def decode_result(raw: bytes, slots: int) -> HopResult:
         counts[slot] = words[place]
         body[place] = False
         place += 1 + 2 * int(words[place])
-    if 4 * place != len(raw):
+    if place > len(words):
         raise ResultError(f"result must be {4 * place} bytes long by its counts, not {len(raw)}")
-    return HopResult(counts, words[body].view("<u8").astype(np.uint64))
+    return HopResult(counts, words[:place][body[:place]].view("<u8").astype(np.uint64)), 4 * place
 
 
 def subgraph_sha256(subgraphs: Iterable[Subgraph]) -> str:

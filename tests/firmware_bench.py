@@ -27,6 +27,7 @@ from rtl.contract.nand_part import NandPart
 from rtl.contract.ns_config import (
     BLOCK_BYTES,
     BODY_LIST_OFFSET,
+    CHAIN_HEADER_OFFSET,
     LIST_SLOTS,
     MAGIC,
     RESULT_LIST_OFFSET,
@@ -230,8 +231,21 @@ class Bench:
     ):
         """Build NS_config in host memory; header fields can be changed with :meth:`patch`."""
         body, expected = self.body(nodes, fan_out, mode)
+        return self.structure(
+            {"version": VERSION, "mode": mode, "target_count": len(nodes)},
+            body,
+            expected,
+            piece_bytes=piece_bytes,
+            result_piece_bytes=result_piece_bytes,
+        )
+
+    def structure(
+        self, fields, body, expected, tail=b"", *, room=None, piece_bytes=5000,
+        result_piece_bytes=3000
+    ):  # fmt: skip
+        """The same of any body, with ``room`` bytes for the result, or as many as are expected."""
         pieces = self._scatter(body, piece_bytes)
-        places = self._scatter(bytes(len(expected)), result_piece_bytes)
+        places = self._scatter(bytes(room or len(expected)), result_piece_bytes)
         header = self.memory.allocate(BLOCK_BYTES)
         body_slots, result_slots = self._list(pieces), self._list(places)
         block = bytearray(BLOCK_BYTES)
@@ -240,16 +254,15 @@ class Bench:
         block[:64] = pack(
             Header,
             magic=MAGIC,
-            version=VERSION,
             length=BLOCK_BYTES,
-            mode=mode,
             id_bytes=self.id_bytes,
-            target_count=len(nodes),
             body_bytes=len(body),
-            result_bytes=len(expected),
+            result_bytes=room or len(expected),
             body_segments=len(body_slots) // 16,
             result_segments=len(result_slots) // 16,
+            **fields,
         )
+        block[CHAIN_HEADER_OFFSET : CHAIN_HEADER_OFFSET + len(tail)] = tail
         self.memory.store(header, bytes(block))
         self.seal(header)
         return Request(header, places[0][0], expected, places)

@@ -12,7 +12,7 @@ from tests.scenarios.firmware_fuzz import CASES, make_bench, sampling, serve
 
 pytestmark = pytest.mark.slow
 
-EXAMPLES = {"ns_config": 250, "submission_entry": 150, "prp_list": 200, "several": 80}
+EXAMPLES = {"ns_config": 250, "submission_entry": 150, "chain": 250, "prp_list": 200, "several": 80}
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def test_whatever_the_bytes(bench, case):
     ("at", "value", "broken"),
     [
         (0, 0, Status.NS_CONFIG_MAGIC),
-        (4, 2, Status.NS_CONFIG_VERSION),
+        (4, 3, Status.NS_CONFIG_VERSION),
         (6, 1, Status.NS_CONFIG_LENGTH),
         (12, 3, Status.NS_CONFIG_MODE),
         (16, 0, Status.NS_CONFIG_COUNT),

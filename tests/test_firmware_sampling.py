@@ -231,7 +231,9 @@ def test_uncorrectable_page_fails_all_who_wait_for_it_and_is_read_again_later():
 
 HEADER_RULES = [  # field's byte offset, value, bytes, status
     (0, 0x4643_534D, 4, Status.NS_CONFIG_MAGIC),
-    (4, 2, 2, Status.NS_CONFIG_VERSION),
+    (4, 0, 2, Status.NS_CONFIG_VERSION),
+    (4, 2, 2, Status.NS_CONFIG_MODE),  # a chain has no positions
+    (4, 3, 2, Status.NS_CONFIG_VERSION),
     (6, 4095, 2, Status.NS_CONFIG_LENGTH),
     (12, 3, 2, Status.NS_CONFIG_MODE),
     (14, 5, 2, Status.NS_CONFIG_MODE),

@@ -67,7 +67,7 @@ class Setting:
         self.port = HostPort(self.kernel, memory, link, device_port)
         self.driver = NvmeDriver(self.kernel, self.port, HostCpu(self.kernel, COSTS), depth=depth)
         code = BchCode(m=12, t=14, chunk_bytes=256)
-        medium = FlashMedium(PART, LAYOUT, code, STRIPING)
+        self.medium = medium = FlashMedium(PART, LAYOUT, code, STRIPING)
         first = base_lba // LAYOUT.lbas
         pages = medium.load_extent(first, IdArray(self.graph.indices, id_bytes))
         self.placement = Placement(base_lba=base_lba, id_bytes=id_bytes)

@@ -1,6 +1,5 @@
 #include "firmware.h"
-
-#define GOLDEN 0x9E3779B9u
+#include "mixer.h"
 
 struct target {
     uint64_t list_byte;
@@ -73,15 +72,6 @@ uint32_t body_parse(const volatile uint32_t *body, uint32_t targets, const struc
         }
     }
     return SUCCESS;
-}
-
-static inline uint32_t mix(uint32_t word)
-{
-    word ^= word >> 16;
-    word *= 0x7FEB352Du;
-    word ^= word >> 15;
-    word *= 0x846CA68Bu;
-    return word ^ word >> 16;
 }
 
 /* The same where a key follows each entry and the positions are drawn from it. */

@@ -1,10 +1,11 @@
 #include "dma.h"
 
 #define MAGIC 0x4643534Eu
-#define VERSION 1
+#define VERSION 1 /* and the next one is that of a chain of hops */
 #define BLOCK_BYTES 4096
 #define ENTRY_BYTES 16
 #define KEY_BYTES 4
+#define NODE_BYTES 4
 #define EXPLICIT 0
 #define DRAW_DISTINCT 2
 #define CHAIN 1
@@ -18,6 +19,7 @@ struct config {
     uint32_t result_bytes;
     uint32_t body_segments;
     uint32_t result_segments;
+    uint32_t is_chain;
 };
 
 /* Judge a header block. The DMA engine computed `crc` while the block came, its field as zero. */
@@ -27,7 +29,8 @@ uint32_t header_check(const volatile uint32_t *block, const volatile uint32_t *c
     if (block[0] != MAGIC)
         return NS_CONFIG_MAGIC;
     uint32_t word = block[1];
-    if ((word & 0xFFFF) != VERSION)
+    uint32_t is_chain = (word & 0xFFFF) - VERSION;
+    if (is_chain > 1)
         return NS_CONFIG_VERSION;
     if (word >> 16 != BLOCK_BYTES)
         return NS_CONFIG_LENGTH;
@@ -35,10 +38,11 @@ uint32_t header_check(const volatile uint32_t *block, const volatile uint32_t *c
         return NS_CONFIG_CRC;
     word = block[3];
     uint32_t mode = word & 0xFFFF, id_bytes = word >> 16;
-    if (mode > DRAW_DISTINCT || (id_bytes != 4 && id_bytes != 8))
+    if (mode > DRAW_DISTINCT || mode < is_chain || (id_bytes != 4 && id_bytes != 8))
         return NS_CONFIG_MODE;
     uint32_t targets = block[4], body_bytes = block[5];
-    uint64_t least = (uint64_t)targets * (mode == EXPLICIT ? ENTRY_BYTES : ENTRY_BYTES + KEY_BYTES);
+    uint32_t entry = mode == EXPLICIT ? ENTRY_BYTES : ENTRY_BYTES + KEY_BYTES;
+    uint64_t least = (uint64_t)targets * (is_chain ? NODE_BYTES : entry);
     if (!targets || least > body_bytes)
         return NS_CONFIG_COUNT;
     out->mode = mode;
@@ -49,6 +53,7 @@ uint32_t header_check(const volatile uint32_t *block, const volatile uint32_t *c
     word = block[7];
     out->body_segments = word & 0xFFFF;
     out->result_segments = word >> 16;
+    out->is_chain = is_chain;
     return SUCCESS;
 }
 

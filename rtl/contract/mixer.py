@@ -15,6 +15,7 @@ __all__ = [
     "SHIFTS",
     "advance",
     "draw",
+    "hop_key",
     "list_key",
     "list_keys",
     "mix",
@@ -51,7 +52,7 @@ def list_key(seed, batch, hop, slot):
 
     ``seed`` is 64 bits, the others 32; all of their bits enter. :exc:`ValueError` if one has more.
     """
-    return mix(_base(seed, batch, hop) ^ _word("slot", slot))
+    return mix(hop_key(seed, batch, hop) ^ _word("slot", slot))
 
 
 def list_keys(seed, batch, hop, slots):
@@ -60,11 +61,11 @@ def list_keys(seed, batch, hop, slots):
     if slots.size:
         _word("slot", slots.min())
         _word("slot", slots.max())
-    return mix(np.uint32(_base(seed, batch, hop)) ^ slots.astype(np.uint32))
+    return mix(np.uint32(hop_key(seed, batch, hop)) ^ slots.astype(np.uint32))
 
 
-def _base(seed, batch, hop):
-    """What a slot is mixed with."""
+def hop_key(seed, batch, hop):
+    """32 bits of one hop, which mixed with a slot (XOR, then :func:`mix`) are its list's key."""
     if not 0 <= seed < 1 << 64:
         raise ValueError(f"seed must be in 0 to 2^64 - 1, not {seed!r}")
     key = 0

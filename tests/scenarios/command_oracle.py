@@ -12,6 +12,7 @@ from zlib import crc32
 from rtl.contract.kernel import P2P_BASE, BusError
 from rtl.contract.nvme import Status
 from rtl.contract.sampling import Sampling, taken_positions
+from tests.scenarios.chain_oracle import judge_chain, judge_half
 
 __all__ = ["Command", "judge"]
 
@@ -35,6 +36,22 @@ class Command:
             self.broken.add(status)
         return condition
 
+    def load(self, bench, address, length):
+        """Bytes of host memory, or None and a rule broken."""
+        raw = _readable(self, bench, address, length)
+        self.require(raw is not None, Status.DATA_TRANSFER_ERROR)
+        return raw
+
+    def target(self, bench, address, data):
+        """Bytes that the device writes."""
+        memory = bench.port.p2p if address >= P2P_BASE else bench.memory
+        try:
+            memory.load(address - P2P_BASE if address >= P2P_BASE else address, len(data))
+        except BusError:
+            self.broken.add(Status.DATA_TRANSFER_ERROR)
+        else:
+            self.writes.append((address, data))
+
 
 def judge(raw, bench):
     """A :class:`Command` for the 64 bytes of a submission entry."""
@@ -56,13 +73,6 @@ def judge(raw, bench):
     return command
 
 
-def _load(command, bench, address, length):
-    """Bytes of host memory, or None and a rule broken."""
-    raw = _readable(command, bench, address, length)
-    command.require(raw is not None, Status.DATA_TRANSFER_ERROR)
-    return raw
-
-
 def _readable(command, bench, address, length):
     try:
         raw = bench.memory.load(address, length)
@@ -70,17 +80,6 @@ def _readable(command, bench, address, length):
         return None
     command.reads.append((address, length))
     return raw
-
-
-def _target(command, bench, address, data):
-    """Bytes that the device writes."""
-    memory = bench.port.p2p if address >= P2P_BASE else bench.memory
-    try:
-        memory.load(address - P2P_BASE if address >= P2P_BASE else address, len(data))
-    except BusError:
-        command.broken.add(Status.DATA_TRANSFER_ERROR)
-    else:
-        command.writes.append((address, data))
 
 
 def _judge_read(command, bench, prp1, prp2, first, blocks):
@@ -101,7 +100,7 @@ def _judge_read(command, bench, prp1, prp2, first, blocks):
     for place in places:
         here = data[done : done + PAGE - place % PAGE]
         done += len(here)
-        _target(command, bench, place, here)
+        command.target(bench, place, here)
 
 
 def _prp_list(command, bench, address, pages):
@@ -109,7 +108,7 @@ def _prp_list(command, bench, address, pages):
     entries = []
     while pages and command.require(address % 8 == 0, Status.PRP_OFFSET_INVALID):
         room = (PAGE - address % PAGE) // 8
-        raw = _load(command, bench, address, 8 * min(room, pages))
+        raw = command.load(bench, address, 8 * min(room, pages))
         if raw is None:
             break
         found = [*unpack_from(f"<{len(raw) // 8}Q", raw)]
@@ -122,17 +121,20 @@ def _prp_list(command, bench, address, pages):
 
 
 def _judge_sampling(command, bench, address):
-    block = _load(command, bench, address, PAGE) if not command.broken else None
+    block = command.load(bench, address, PAGE) if not command.broken else None
     if block is None:
         return
     fields = unpack_from("<IHHIHHIIIHH", block)
     magic, version, length, crc, mode, id_bytes, targets, body_bytes, result_bytes, *slots = fields
     command.require(magic == int.from_bytes(b"NSCF", "little"), Status.NS_CONFIG_MAGIC)
-    command.require(version == 1, Status.NS_CONFIG_VERSION)
+    command.require(version in (1, 2), Status.NS_CONFIG_VERSION)
     command.require(length == PAGE, Status.NS_CONFIG_LENGTH)
     command.require(crc == crc32(block[:8] + bytes(4) + block[12:]), Status.NS_CONFIG_CRC)
     command.require(mode <= 2 and id_bytes in (4, 8), Status.NS_CONFIG_MODE)
     least = 16 if mode == 0 else 20
+    if version == 2:
+        command.require(mode != 0, Status.NS_CONFIG_MODE)
+        least = 4
     command.require(targets > 0 and targets * least <= body_bytes, Status.NS_CONFIG_COUNT)
     lists = []
     for used, start, total in zip(slots, SLOTS.values(), (body_bytes, result_bytes), strict=True):
@@ -142,8 +144,14 @@ def _judge_sampling(command, bench, address):
             command.require(added == total, Status.NS_CONFIG_LENGTH)
     room = bench.device.parameters.subgraph_buffer_bytes
     command.require(result_bytes <= room, Status.NS_CONFIG_LENGTH)
-    if not command.broken:
-        _judge_body(command, bench, lists, mode, id_bytes, targets, result_bytes)
+    if version == 2:
+        judge_half(command, bench, block[32:64], mode, targets, body_bytes)
+    if command.broken:
+        return
+    if version == 2:
+        judge_chain(command, bench, block[32:64], lists, mode, id_bytes, targets, result_bytes)
+        return
+    _judge_body(command, bench, lists, mode, id_bytes, targets, result_bytes)
 
 
 def _segments(command, bench, raw):
@@ -158,7 +166,7 @@ def _segments(command, bench, raw):
             whole = address % PAGE == 0 and size % 16 == 0 and 0 < size <= PAGE
             short = pages <= bench.device.parameters.list_pages
             if command.require(whole and short, Status.NS_CONFIG_ADDRESS):
-                raw = _load(command, bench, address, size)
+                raw = command.load(bench, address, size)
         good = all(size and not flags for _, size, flags in slots)
         command.require(good, Status.NS_CONFIG_ADDRESS)
         pieces += [slot[:2] for slot in slots]
@@ -186,7 +194,7 @@ def _judge_body(command, bench, lists, mode, id_bytes, targets, result_bytes):
     if command.require(whole, Status.NS_CONFIG_LENGTH):
         done = 0
         for address, size in result:
-            _target(command, bench, address, subgraph[done : done + size])
+            command.target(bench, address, subgraph[done : done + size])
             done += size
 
 

@@ -6,16 +6,18 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import strategies as st
 
-from rtl.contract.ns_config import Mode
+from rtl.contract.ns_config import KeyRule, Mode, RowPointers
 from rtl.contract.nvme import SAMPLING_BIT, Opcode, Status
 from tests.firmware_bench import LAYOUT, PARAMETERS, Bench
+from tests.scenarios.chains import chain_request
 from tests.scenarios.command_oracle import judge
 
 __all__ = ["CASES", "FUZZED", "make_bench"]
 
 DEGREES = [0, 7, 900, 1200, 1, 0, 300]
 INDPTR = np.concatenate([[0], np.cumsum(DEGREES)])
-PAGES = -(-int(INDPTR[-1]) * 8 // LAYOUT.page_bytes)
+POINTER_PAGE = -(-int(INDPTR[-1]) * 8 // LAYOUT.page_bytes)
+PAGES = POINTER_PAGE + 1
 BLOCKS = PAGES * LAYOUT.lbas
 FUZZED = replace(
     PARAMETERS,
@@ -34,8 +36,15 @@ CHANGES = st.just([]) | st.lists(
 
 def make_bench():
     """One device for all cases: what a bad command leaves behind would show in the next one."""
-    ids = np.random.default_rng(1).integers(0, 1 << 60, INDPTR[-1])
+    generator = np.random.default_rng(1)
+    ids = np.zeros(POINTER_PAGE * LAYOUT.page_bytes // 8 + len(INDPTR), dtype=np.int64)
+    ids[: INDPTR[-1]] = generator.integers(0, len(DEGREES), INDPTR[-1])
+    odd = generator.integers(0, INDPTR[-1], 20)
+    ids[odd] = generator.integers(0, 1 << 60, 20)  # no nodes
+    ids[-len(INDPTR) :] = INDPTR
     bench = Bench(INDPTR, ids, parameters=FUZZED)
+    bench.table = INDPTR
+    bench.device.load_row_pointers(INDPTR)
     bench.good = bench.request(range(len(DEGREES)), 3, Mode.DRAW)
     bench.kept = set(bench.memory._pieces)
     return bench
@@ -116,13 +125,15 @@ def check(bench, status, command, *, alone):
 def nothing_is_left(bench):
     """All tables are as at the start, and the device serves on."""
     device, host = bench.device, bench.host
-    assert device.page_buffer.waiting == {}
-    assert not any(frame.pins or frame.fills for frame in device.page_buffer._frames.values())
+    for buffer in (device.page_buffer, device.pointer_buffer):
+        assert buffer.waiting == {}
+        assert not any(frame.pins or frame.fills for frame in buffer._frames.values())
     controller = device._controller
     (queue,) = controller.completions.values()
     for slots in (
         device.reader.jobs,
         device._generator.room,
+        device._hops.room,
         device._dma.slots,
         controller.slots,
         queue.room,
@@ -143,15 +154,21 @@ def nudge(bench, address, at, delta):
     bench.memory.store(address + at, ((old + delta) % (1 << 16)).to_bytes(2, "little"))
 
 
-def broken_request(bench, header, body, start, mode, seal, header_nudge, body_nudge):
-    request = bench.request([1, 2, 3, 5, 6], 4, mode, piece_bytes=50)
+def broken_request(bench, mode, **how):
+    return spoil(bench, bench.request([1, 2, 3, 5, 6], 4, mode, piece_bytes=50), **how)
+
+
+def spoil(bench, request, header, body, start, seal, header_nudge, body_nudge):
+    """Change bytes and numbers of a request; returns it."""
     first = int.from_bytes(bench.memory.load(request.header + 64, 8), "little")
-    change(bench, first, 50, body)
+    size = min(50, len(bench.memory._pieces[first]))
+    change(bench, first, size, body)
     change(bench, request.header, 4096, [(start + at % 24, new) for at, new in header])
     if header_nudge:
         nudge(bench, request.header, *header_nudge)
     if body_nudge:
-        nudge(bench, first, *body_nudge)
+        at, delta = body_nudge
+        nudge(bench, first, at % (size - 1), delta)
     if seal:
         bench.seal(request.header)
     return request
@@ -173,6 +190,43 @@ REQUESTS = {
 
 def ns_config(bench, **how):
     serve(bench, [sampling(bench, broken_request(bench, **how))])
+
+
+CHAINS = {
+    "header": CHANGES,
+    "body": CHANGES,
+    "start": st.sampled_from([0, 12, 16, 24, 32, 36, 40, 48, 56]),
+    "place": st.sampled_from(list(RowPointers)),
+    "mode": st.sampled_from([Mode.DRAW, Mode.DRAW, Mode.DRAW_DISTINCT]),
+    "keys": st.sampled_from([KeyRule.MIXED, KeyRule.MIXED, KeyRule.CARRIED]),
+    "roots": st.lists(st.integers(0, len(DEGREES)), min_size=1, max_size=6),
+    "fan_outs": st.lists(st.integers(0, 4), min_size=1, max_size=4),
+    "seal": st.sampled_from([True, True, True, False]),
+    "header_nudge": st.none() | st.tuples(st.sampled_from([24, 32, 40, 48, 56]), DELTAS),
+    "body_nudge": st.none() | st.tuples(st.sampled_from([0, 4, 8, 16, 20]), DELTAS),
+}
+
+
+def broken_chain(bench, roots, fan_outs, place, mode, keys, **how):
+    if keys is KeyRule.CARRIED and len(roots) % 2:
+        fan_outs = [1] * len(fan_outs)
+    request = chain_request(
+        bench,
+        roots,
+        fan_outs,
+        place,
+        bytes(1),
+        mode=mode,
+        keys=keys,
+        pointer_lba=POINTER_PAGE * LAYOUT.lbas,
+        piece_bytes=50,
+        result_piece_bytes=100,
+    )
+    return spoil(bench, request, **how)
+
+
+def chain(bench, **how):
+    serve(bench, [sampling(bench, broken_chain(bench, **how))])
 
 
 def submission_entry(bench, changes, opcode, is_sampling):
@@ -215,6 +269,8 @@ def several(bench, commands):
     for how in commands:
         if "blocks" in how:
             raws.append(prp_read(bench, **how))
+        elif "roots" in how:
+            raws.append(sampling(bench, broken_chain(bench, **how)))
         else:
             raws.append(sampling(bench, broken_request(bench, **how)))
     serve(bench, raws)
@@ -230,12 +286,13 @@ CASES = {
             "is_sampling": st.booleans(),
         },
     ),
+    "chain": (chain, CHAINS),
     "prp_list": (prp_list, PRPS),
     "several": (
         several,
         {
             "commands": st.lists(
-                st.one_of(st.fixed_dictionaries(REQUESTS), st.fixed_dictionaries(PRPS)),
+                st.one_of(map(st.fixed_dictionaries, (REQUESTS, PRPS, CHAINS))),
                 min_size=2,
                 max_size=SEVERAL,
             )

@@ -23,7 +23,7 @@ from rtl.contract.gather import (
 )
 from rtl.contract.gather_rings import RingCompletion, RingWrite
 from rtl.contract.hops import HopAnswer, HopOrder
-from rtl.contract.ns_config import BodyEntry, Header, Segment
+from rtl.contract.ns_config import BodyEntry, ChainHeader, Header, HopEntry, Segment
 from rtl.contract.nvme import CommandFlags, CompletionEntry, CompletionStatus, SubmissionEntry
 from rtl.contract.nvme_admin import (
     AbortTarget,
@@ -182,6 +182,30 @@ GOLDEN = [
     (AbortTarget, {"submission_queue": 0x0201, "cid": 0x0403}, "01 02 03 04"),
     # Figure 246: MS 15:00, LBADS 23:16, RP 25:24.
     (LbaFormat, {"metadata_bytes": 0x0201, "data_log2": 12, "performance": 2}, "01 02 0C 02"),
+    (
+        ChainHeader,
+        {
+            "hops": 0x0201,
+            "row_pointers": 0x0001,
+            "keys": 0x0001,
+            "reserved0": 0x1211,
+            "nodes": 0x2423_2221,
+            "reserved1": 0x3433_3231,
+            "edge_lba": 0x4847_4645_4443_4241,
+            "pointer_lba": 0x5857_5655_5453_5251,
+        },
+        """
+        01 02 01 00 01 00 11 12  hops, place of row pointers, rule of keys
+        21 22 23 24 31 32 33 34  nodes
+        41 42 43 44 45 46 47 48  first block of the edge lists
+        51 52 53 54 55 56 57 58  first block of the row pointers
+        """,
+    ),
+    (
+        HopEntry,
+        {"fan_out": 0x0201, "reserved": 0x1211, "key": 0x2423_2221},
+        "01 02 11 12 21 22 23 24",
+    ),
     (
         Header,
         {
