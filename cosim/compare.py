@@ -25,6 +25,7 @@ from cosim.results import RunResult, SystemResult, load_system
 from cosim.run_folder import RunFolder, write_run
 from cosim.systems.child import PROGRESS_FILE
 from cosim.systems.design import machine_design
+from cosim.systems.firmware_hops import check_firmware_hops
 from cosim.systems.hops import has_hops
 from cosim.systems.inputs import Inputs, load_inputs
 from host.hop_window import HopWindow
@@ -135,6 +136,7 @@ def _check_fits(loaded: LoadedConfig, inputs: Inputs) -> None:
         )
     if any(has_hops(system) for system in loaded.config.systems):
         _check_hops(loaded, inputs)
+    check_firmware_hops(loaded, inputs)
     for system in loaded.config.systems:
         for batch in inputs.trace.batches:
             _check_mode(loaded, system, batch.sampling)

@@ -94,7 +94,7 @@ PARAMETER_SETS = {
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", PARAMETER_SETS)
-def test_many_chains_and_other_commands_share_the_device(place, name):
+def test_many_chains_share_the_device(place, name):
     bench = ChainBench(*small_graph(), parameters=PARAMETER_SETS[name], costs=None)
     chains = [bench.chain(range(n, n + 6), (3, 2), place, piece_bytes=13) for n in range(4)]
     others = [bench.request(range(n, 60, 7), 4, Mode.DRAW) for n in range(3)]
@@ -111,6 +111,10 @@ def test_many_chains_and_other_commands_share_the_device(place, name):
     nothing_is_held(bench)
     waits = bench.device.counts()["hop_target_waits"]
     assert (waits > 0) == (name == "one of each")
+    if place is RowPointers.FLASH and name == "as the others":
+        counts = bench.device.counts()
+        for kind in ("page_jobs", "hits", "merges", "misses"):
+            assert counts[f"pointer_{kind}"] > 0, kind
 
 
 def nothing_is_held(bench):
@@ -163,6 +167,20 @@ def test_pages_of_row_pointers_have_frames_of_their_own():
         assert counts["flash_reads"] == counts["misses"] + counts["pointer_misses"]
 
 
+def test_parts_of_a_page_of_row_pointers_are_read():
+    """Of the two pages that the nodes' pointers lie in, only the codeword pairs that hold them."""
+    nodes = 1100
+    indptr = np.arange(nodes + 1)
+    parameters = replace(PARAMETERS, sampling_whole_page=False, page_jobs=1)
+    bench = ChainBench(indptr, np.arange(nodes), parameters=parameters, costs=None)
+    request = bench.chain([0, 100, 1, 1050], (1,), RowPointers.FLASH)
+    assert bench.sample_status(request) == Status.SUCCESS
+    assert bench.result(request) == request.expected
+    counts = bench.device.counts()
+    found = [counts[f"pointer_{name}"] for name in ("misses", "refills", "hits", "merges")]
+    assert found == [3, 1, 1, 0]
+
+
 @pytest.mark.parametrize("place", PLACES)
 def test_every_part_of_the_work_is_a_step(place):
     bench = ChainBench(*small_graph(), costs=None)
@@ -183,6 +201,8 @@ def test_every_part_of_the_work_is_a_step(place):
         "translate": counts["page_jobs"] + counts["pointer_page_jobs"],
     }
     assert {name: steps[name] for name in expected} == expected
+    sent = [size for _, kind, _, size in bench.port.transfers if kind == "result"]
+    assert sum(sent) == len(request.expected) == bench.host.completions[-1].result
     on_flash = place is RowPointers.FLASH
     assert counts["pointer_page_jobs"] == on_flash * counts["targets"]
 

@@ -17,7 +17,7 @@ from tests.test_law_times import UNSEEN
 
 pytestmark = [pytest.mark.hdl, pytest.mark.slow]
 
-FIRMWARE, FPGA, DRAWS, HOPS = crowded.NAMES
+FIRMWARE, FPGA, DRAWS, HOPS, CHAINS = crowded.NAMES
 CALM_FIRMWARE, CALM_FPGA = one_request.SYSTEMS
 BINDING = "ssd.firmware.binding"
 CORES = "ssd.firmware.cores"
@@ -175,6 +175,13 @@ TESTED_ALONE = {
     "fpga.hops.frontier": (
         "bounds the nodes of a hop; tests.test_cosim_hops, tests.test_cosim_hypothetical"
     ),
+    "ssd.firmware.hop_targets": (
+        "bounds the targets of a hop; tests.test_firmware_hops, tests.test_cosim_firmware_hops"
+    ),
+    "ssd.firmware.row_pointer_memory": (
+        "where the firmware goes from hop to hop; tests.test_laws_firmware_hops, "
+        "tests.test_cosim_firmware_hops"
+    ),
     "ssd.flash.watchdog": "for dies that hang; tests.test_rtl_nand_controller_order",
 }
 
@@ -186,6 +193,8 @@ SYSTEM_KEYS = {
         "page_buffer": (FIRMWARE, "8 KiB"),
         "whole_page": (FIRMWARE, False),
         "coalescing": (FIRMWARE, 2),
+        "hops": (CHAINS, "host"),
+        "row_pointers": (CHAINS, "flash"),
         "background": (FIRMWARE, BACKGROUND),
     },
     "fpga-csd": {

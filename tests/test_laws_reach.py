@@ -38,6 +38,22 @@ ELSEWHERE = {
     # It takes more than 126 segments of at least 4 KiB: half a megabyte of ids.
     "firmware.list_pages": "test_firmware_sampling:"
     "test_body_and_result_of_hundreds_of_segments_are_chained",
+    # The host goes from hop to hop here.
+    **{
+        f"firmware.{name}": "test_firmware_hops:test_many_chains_share_the_device"
+        for name in (
+            "chains",
+            "row_lookups",
+            "hop_target_waits",
+            "pointer_page_jobs",
+            "pointer_hits",
+            "pointer_merges",
+            "pointer_misses",
+        )
+    },
+    "firmware.pointer_refills": "test_firmware_hops:test_parts_of_a_page_of_row_pointers_are_read",
+    "firmware.pointer_evictions": "test_firmware_hops:"
+    "test_pages_of_row_pointers_have_frames_of_their_own",
     # A graph begins at block 0, whence ids of 4 or 8 bytes never cross a page's end.
     "firmware.straddles": "test_firmware_sampling:"
     "test_ids_that_straddle_pages_blocks_and_codewords",

@@ -257,6 +257,8 @@ def firmware_parameters(ssd: SsdPlatform, system: System, edge_bytes: int) -> Fi
         ),
         page_jobs=firmware.page_jobs.value,
         subgraph_buffer_bytes=firmware.subgraph_buffer.value,
+        hop_targets_bytes=firmware.hop_targets.value,
+        row_pointer_pages=max(1, firmware.row_pointer_memory.value // layout.page_bytes),
         body_pieces_ahead=firmware.body_pieces_ahead.value,
         list_pages=firmware.list_pages.value,
         sampling_whole_page=system.whole_page,

@@ -38,6 +38,7 @@ FanOut = Annotated[int, Field(ge=1, le=65_535)]
 WalkLength = Annotated[int, Field(ge=1, le=1024)]
 Word32 = Annotated[int, Field(ge=0, lt=2**32)]
 Override = Annotated[str | int, BeforeValidator(_text_or_integer)]
+ROOTS_A_COMMAND = 1024
 Word64 = Annotated[int, Field(ge=0, lt=2**64)]
 
 
@@ -90,8 +91,22 @@ class FirmwareCsd(_SystemBase):
     """Sampling on the SSD's embedded cores."""
 
     kind: Literal["firmware-csd"]
-    coalescing: Count = 1024
+    coalescing: Count = ROOTS_A_COMMAND
     """Root targets whose lists go into one NVMe command of a hop."""
+    hops: Literal["host", "device"] = "host"
+    """Who goes from hop to hop: the host, a command a hop, or the firmware, one a mini-batch."""
+    row_pointers: Literal["dram", "flash"] = "dram"
+    """Where the firmware finds row pointers: in the SSD's DRAM, or on its flash."""
+
+    @model_validator(mode="after")
+    def _device_draws(self) -> "FirmwareCsd":
+        if self.hops == "host" and self.row_pointers != "dram":
+            raise ValueError("must not give row_pointers: flash where hops is host")
+        if self.hops == "device" and self.positions != "device":
+            raise ValueError("must give positions: device where hops is device")
+        if self.hops == "device" and self.coalescing != ROOTS_A_COMMAND:
+            raise ValueError("must not give coalescing where hops is device")
+        return self
 
 
 class FpgaCsd(_SystemBase):

@@ -197,6 +197,10 @@ class Firmware(Part):
     """Page reads and gathers that it keeps track of at a time."""
     subgraph_buffer: Constant[Size]
     """Room for pending subgraphs."""
+    hop_targets: Constant[Size]
+    """Room for the targets of hops, where the firmware goes from hop to hop."""
+    row_pointer_memory: Constant[Size]
+    """DRAM for row pointers: for all of them, or for pages of those on flash."""
     body_pieces_ahead: Constant[Positive]
     """DMA descriptors of an NS_config body in flight before they are parsed."""
     read_retries: Constant[NotNegative]

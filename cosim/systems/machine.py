@@ -32,6 +32,7 @@ from cosim.medium import FlashMedium, IdArray
 from cosim.results import BatchResult, SystemResult
 from cosim.systems.background import background_load
 from cosim.systems.design import unit_names
+from cosim.systems.firmware_hops import firmware_hops
 from cosim.systems.hops import (
     CardHops,
     card_hops,
@@ -50,6 +51,7 @@ from host.background import BackgroundLoad
 from host.costs import HostCpu
 from host.driver import NvmeDriver
 from host.firmware_csd import FirmwareCsdHost, FirmwareCsdParameters
+from host.firmware_hops import FirmwareHopsHost
 from host.fpga_csd import FpgaCsdHost, FpgaCsdParameters
 from host.fpga_hops import FpgaHopsHost
 from host.ns_config import Placement
@@ -79,7 +81,7 @@ class Machine:
         The firmware.
     driver : NvmeDriver
         The host's queue pair.
-    host : FirmwareCsdHost, FpgaCsdHost or FpgaHopsHost
+    host : FirmwareCsdHost, FirmwareHopsHost, FpgaCsdHost or FpgaHopsHost
         Samples mini-batches.
     gather : GatherPort, optional
         The gather unit, where the system has an FPGA card.
@@ -99,7 +101,7 @@ class Machine:
     flash: ChannelPort
     device: Device
     driver: NvmeDriver
-    host: FirmwareCsdHost | FpgaCsdHost | FpgaHopsHost
+    host: FirmwareCsdHost | FirmwareHopsHost | FpgaCsdHost | FpgaHopsHost
     gather: GatherPort | None
     hops: CardHops | None
     background: BackgroundLoad | None = None
@@ -190,7 +192,9 @@ class Machine:
         pages = medium.load_extent(0, ids)
         for first, content in device.load_extent(0, pages):
             medium.load_extent(first, content)
-        host = _host(system, platforms, kernel, driver, card, hops, inputs, placement)
+        host = firmware_hops(system, inputs, layout, device, medium, driver, placement) or _host(
+            system, platforms, kernel, driver, card, hops, inputs, placement
+        )
         return cls(
             platforms=platforms,
             system=system,
@@ -387,9 +391,7 @@ def _host(
 ) -> FirmwareCsdHost | FpgaCsdHost | FpgaHopsHost:
     if isinstance(system, FirmwareCsd):
         firmware = FirmwareCsdParameters(
-            placement=placement,
-            targets_per_command=system.coalescing,
-            positions=system.positions,
+            placement=placement, targets_per_command=system.coalescing, positions=system.positions
         )
         return FirmwareCsdHost(driver, inputs.graph, firmware)
     assert card is not None

@@ -21,6 +21,13 @@ SYSTEMS = {
         "hops": "device",
         "reads_in_flight": 6,
     },
+    # So does the firmware.
+    "chains": {
+        "kind": "firmware-csd",
+        "name": "chains",
+        "positions": "device",
+        "hops": "device",
+    },
 }
 NAMES = tuple(SYSTEMS)
 OVERRIDES = {
