@@ -1,6 +1,7 @@
 """Properties of parts of the gather unit, each part for itself between free neighbours."""
 
 from rtl.formal.gather_abort import ControlCheck, PickerCheck
+from rtl.formal.gather_ids import ID_AXI, IdReaderCheck
 from rtl.formal.gather_reads import ARBITER_AXI, READ_AXI, ArbiterCheck, BurstCheck
 from rtl.formal.gather_results import WORDS, ResultCheck, ResultPath
 from rtl.formal.gather_staging import StagingCheck
@@ -8,6 +9,7 @@ from rtl.formal.property import Property
 from rtl.gather.arbiter import ReadArbiter
 from rtl.gather.burst import BurstReader
 from rtl.gather.control import LaunchControl
+from rtl.gather.ids import IdReader
 from rtl.gather.positions import Picker
 from rtl.gather.results import ResultWriter, TargetCollector
 from rtl.gather.staging import StagingWriter
@@ -30,6 +32,8 @@ BURST = {"burst": 4, "depth": 8}
 BURST_CLOCKS = 14
 """The longest stretch of the check, read without stalls."""
 CANCELLED_CLOCKS = 10
+IDS_CLOCKS = 9
+"""From two requests to the outcome of the second, without stalls."""
 PORTS = 3
 ROWS = 4
 
@@ -46,6 +50,11 @@ def _cancelled(design=BurstReader):
 def _arbiter(design=ReadArbiter):
     ids = [range(number, number + 1) for number in range(PORTS)]
     return ArbiterCheck(design(ARBITER_AXI, PORTS, urgent=1), ids=ids)
+
+
+def _ids(design=IdReader):
+    reader = design(ID_AXI, id=1, outstanding=2, result_words=1)
+    return IdReaderCheck(reader, settle=IDS_CLOCKS)
 
 
 def _results(design=(TargetCollector, ResultWriter)):
@@ -104,6 +113,14 @@ GATHER_PART_PROPERTIES = (
         9,
         _arbiter,
         is_quick=True,
+    ),
+    Property(
+        "gather-ids-whole",
+        "the id reader neither loses, repeats nor reorders an id: each outcome is that of its "
+        "request, with the id at its address, or that it could not be read",
+        "bmc",
+        13,
+        _ids,
     ),
     Property(
         "gather-results-whole",

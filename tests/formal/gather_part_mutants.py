@@ -3,6 +3,7 @@
 import rtl.gather.arbiter
 import rtl.gather.burst
 import rtl.gather.control
+import rtl.gather.ids
 import rtl.gather.positions
 import rtl.gather.results
 import rtl.gather.staging
@@ -18,6 +19,10 @@ def burst(*change):
 
 def arbiter(*change):
     return rewritten(rtl.gather.arbiter, "ReadArbiter", change)
+
+
+def ids(*change):
+    return rewritten(rtl.gather.ids, "IdReader", change)
 
 
 def collector(*change):
@@ -59,6 +64,14 @@ GATHER_PART_MUTANTS = {
     "gather-arbiter": {
         "to another port": arbiter("r.valid.eq(valid[number])", "r.valid.eq(valid[number - 1])"),
         "takes what does not fit": arbiter("bit & kept.entries.ready", "bit"),
+    },
+    "gather-ids-whole": {
+        "a shared id from the next beat": ids(
+            "payload.read & ~flight.payload.shared", "payload.read"
+        ),
+        "the wrong half": ids("word_select(picked.lane, 32)", "word_select(0, 32)"),
+        "an error is not told": ids("picked.read & newest.error", "0"),
+        "more than are kept": ids("valid & ~request.read & ~full", "valid & ~request.read"),
     },
     "gather-results-whole": {
         "ids of a failed target": collector(
