@@ -34,7 +34,7 @@ BAD = [
         ("    coalescing: 64", "    reads_in_flight: 1"),
         (
             "c.yaml:3: systems[0].reads_in_flight is not a key; known are background, coalescing, "
-            "flash_channel, kind, name, page_buffer, positions, whole_page"
+            "flash_channel, hops, kind, name, page_buffer, positions, row_pointers, whole_page"
         ),
     ),
     (
