@@ -11,7 +11,8 @@ from rtl.gather.distinct import DistinctFilter
 from rtl.gather.positions import Pick
 from tests.gather_bench import Stalls, collect, put, simulate
 
-PLACES = 8
+PLACES = 18
+"""More than are looked at together."""
 
 
 def drawn_list(key, degree, count):
@@ -48,6 +49,18 @@ def run(entries, *, stalls=0, limit_cycles=20_000):
 
     simulate(dut, drive, watch, limit_cycles=limit_cycles)
     return out
+
+
+@pytest.mark.parametrize("stalls", [0, 3])
+def test_any_place_is_met(stalls):
+    """The last position of a full list is each of those before it in turn."""
+    entries, expected = [], []
+    for met in range(PLACES - 1):
+        drawn = [*range(PLACES - 1), met]
+        entries += [(one, 100 + n, 1, n == PLACES - 1) for n, one in enumerate(drawn)]
+        expected += [*drawn[:-1], 100 + PLACES - 2]
+    out = run(entries, stalls=stalls)
+    assert [position for position, _ in out] == expected
 
 
 @pytest.mark.parametrize("stalls", [0, 3])

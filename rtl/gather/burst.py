@@ -101,8 +101,13 @@ class BurstReader(wiring.Component):
             taken.eq(kept.head.valid & kept.head.ready),
             self.stretches.ready.eq(idle & ~dropping),
         ]
-        came_back = Signal()
-        m.d.sync += [came_back.eq(taken), free.eq((free + came_back) - Mux(issued, beats, 0))]
+        # Both are counted a clock later; the next burst looks at what is free two clocks later.
+        came_back, went = Signal(), Signal.like(beats)
+        m.d.sync += [
+            came_back.eq(taken),
+            went.eq(Mux(issued, beats, 0)),
+            free.eq((free + came_back) - went),
+        ]
         with m.If(self.cancel):
             m.d.sync += [
                 dropping.eq(1),
@@ -127,7 +132,7 @@ class BurstReader(wiring.Component):
             m.d.sync += planned.eq(1)
         with m.Elif(self.stretches.valid & self.stretches.ready):
             m.d.sync += [stretch.eq(self.stretches.payload), idle.eq(0)]
-        with m.If(~self.cancel & idle & (free == self._depth)):
+        with m.If(~self.cancel & idle & (free == self._depth) & (went == 0)):
             m.d.sync += dropping.eq(0)
         m.d.comb += [
             kept.entries.valid.eq(r.valid),

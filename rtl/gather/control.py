@@ -1,6 +1,6 @@
 """Launches one at a time: begun, watched, given up, and their end told."""
 
-from amaranth.hdl import Module, Mux
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -12,6 +12,8 @@ __all__ = ["LaunchControl"]
 
 class LaunchControl(wiring.Component):
     """Takes one launch at a time, starts its descriptors, watches its results, reports its end.
+
+    A launch is looked at for a clock before it is taken.
 
     A launch of no descriptors, or at an address that is not 32-byte aligned (BAD_DESCRIPTOR), gives
     no words; its ``first`` and ``last`` are its ``started``.
@@ -59,17 +61,24 @@ class LaunchControl(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         launch, done = self.launches.payload, self.done.payload
-        aligned = launch.descriptor_address[:5] == 0
+        # Of the launch on offer: it has been looked at; and what was seen.
+        looked, aligned, void = Signal(), Signal(), Signal()
+        # Of the launch that is in the unit: no words so far; all of them good.
+        fresh, good = Signal(), Signal()
         m.d.comb += [
             self.runs.payload.address.eq(launch.descriptor_address),
             self.runs.payload.count.eq(launch.count),
         ]
         with m.FSM():
             with m.State("IDLE"):
-                void = ~aligned | (launch.count == 0)
                 m.d.comb += [
-                    self.runs.valid.eq(self.launches.valid & ~void),
-                    self.launches.ready.eq(void | self.runs.ready),
+                    self.runs.valid.eq(self.launches.valid & looked & ~void),
+                    self.launches.ready.eq(looked & (void | self.runs.ready)),
+                ]
+                m.d.sync += [
+                    looked.eq(self.launches.valid & ~self.launches.ready),
+                    aligned.eq(launch.descriptor_address[:5] == 0),
+                    void.eq((launch.descriptor_address[:5] != 0) | (launch.count == 0)),
                 ]
                 with m.If(self.launches.valid & self.launches.ready):
                     m.d.sync += [
@@ -79,6 +88,8 @@ class LaunchControl(wiring.Component):
                         done.started.eq(self.now),
                         done.first.eq(self.now),
                         done.last.eq(self.now),
+                        fresh.eq(1),
+                        good.eq(1),
                     ]
                     with m.If(void):
                         m.next = "DONE"
@@ -87,18 +98,29 @@ class LaunchControl(wiring.Component):
             with m.State("RUN"):
                 m.d.comb += self.busy.eq(1)
                 with m.If(self.words != 0):
-                    m.d.sync += [done.words.eq(done.words + self.words), done.last.eq(self.now)]
-                    with m.If(done.words == 0):
+                    m.d.sync += [
+                        done.words.eq(done.words + self.words),
+                        done.last.eq(self.now),
+                        fresh.eq(0),
+                    ]
+                    with m.If(fresh):
                         m.d.sync += done.first.eq(self.now)
-                    with m.If(self.header & (done.status == GatherStatus.OK)):
-                        m.d.sync += done.status.eq(self.status)
+                    with m.If(self.header & good):
+                        m.d.sync += [
+                            done.status.eq(self.status),
+                            good.eq(self.status == GatherStatus.OK),
+                        ]
                     with m.If(self.last):
                         m.next = "SETTLE"
                         with m.If(self.settled):
                             m.next = "DONE"
                 with m.If(self.abort & ~self.aborting & ~(self.words.any() & self.last)):
                     m.d.comb += self.cut.eq(1)
-                    m.d.sync += [self.aborting.eq(1), done.status.eq(GatherStatus.ABORTED)]
+                    m.d.sync += [
+                        self.aborting.eq(1),
+                        done.status.eq(GatherStatus.ABORTED),
+                        good.eq(0),
+                    ]
             with m.State("SETTLE"):
                 m.d.comb += self.busy.eq(1)
                 with m.If(self.settled):

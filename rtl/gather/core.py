@@ -225,9 +225,10 @@ class GatherUnit(wiring.Component):
             control.now.eq(self.now),
             control.abort.eq(self.abort),
             control.settled.eq(Cat(fetcher.settled, *(lane.settled for lane in lanes)).all()),
-            fetcher.abort.eq(control.cut),
             self.busy.eq(control.busy),
         ]
+        # A clock later: until then no launch ends and another begins.
+        m.d.sync += fetcher.abort.eq(control.cut)
         self._watch(m, control, writer)
         self._count(m, checker, lanes)
         return m

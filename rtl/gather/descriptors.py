@@ -89,8 +89,9 @@ class DescriptorFetcher(wiring.Component):
             out.payload.last.eq(one),
             self.settled.eq(reader.settled),
         ]
-        begin = Signal()
+        begin, begun = Signal(), Signal()
         m.d.comb += begin.eq(run.valid & run.ready)
+        m.d.sync += begun.eq(begin)
         if each > 1:
             self._cut(m, reader.beats, each, first, begin, some, one, cut)
         else:
@@ -103,11 +104,15 @@ class DescriptorFetcher(wiring.Component):
             m.d.sync += [
                 left.eq(run.payload.count),
                 some.eq(1),
-                one.eq(run.payload.count == 1),
             ]
-        with m.If(self.abort & some & ~done):
+        with m.If(begun):
+            # No descriptor can be there yet.
+            m.d.sync += one.eq(left == 1)
+        with m.If(self.abort & some):
+            # Behind the last descriptor nothing is left to give up, and it does no harm.
             m.d.comb += reader.cancel.eq(1)
-            m.d.sync += [cut.eq(1), one.eq(1)]
+            with m.If(~done):
+                m.d.sync += [cut.eq(1), one.eq(1)]
         return m
 
     def _cut(self, m, beats, each, first, begin, some, one, cut):

@@ -10,6 +10,9 @@ __all__ = ["DistinctFilter"]
 
 STEPS = 3
 """Registers of a position: as given, compared, decided."""
+POSITION_BYTES = 4
+GROUP = 16
+"""Places of the table that are looked at together."""
 
 
 class DistinctFilter(wiring.Component):
@@ -97,26 +100,41 @@ class DistinctFilter(wiring.Component):
         chosen as soon as it is known, one clock after the other.
         """
         table = [Signal(32, name=f"place{n}") for n in range(self._places)]
-        filled, hits = Signal(self._places), Signal(self._places)
+        filled, in_table = Signal(self._places), Signal()
+        equal = [Signal(POSITION_BYTES, name=f"equal{n}") for n in range(self._places)]
+        hits = Signal(-(-self._places // GROUP))
         again, replaced, chosen = Signal(), Signal(), Signal(32)
         near, far, near_decided = (Signal(2, name=name) for name in ("near", "far", "near_decided"))
-        hit = Signal()
+        hit_far = Signal()
         follows = given.valid & given.tag.distinct & ~given.first
         with_near = follows & compared.valid
         with_far = follows & decided.valid & ~(compared.valid & compared.first)
         # While the first of a list is on its way, the table still holds the list before.
-        in_table = follows & ~(compared.valid & compared.first) & ~(decided.valid & decided.first)
-        for number, place in enumerate(table):
-            m.d.sync += hits[number].eq(in_table & filled[number] & (place == given.position))
+        m.d.sync += in_table.eq(
+            follows & ~(compared.valid & compared.first) & ~(decided.valid & decided.first)
+        )
+        # Bytes are compared one by one, and joined a clock later, by groups of places.
+        for place, is_filled, bits in zip(table, filled, equal, strict=True):
+            m.d.sync += [
+                bits[number].eq(
+                    place.word_select(number, 8) == given.position.word_select(number, 8)
+                )
+                for number in range(POSITION_BYTES)
+            ]
+            with m.If(~is_filled):
+                m.d.sync += bits[0].eq(0)
+        for number, bit in enumerate(hits):
+            group = equal[GROUP * number : GROUP * (number + 1)]
+            m.d.sync += bit.eq(in_table & Cat(bits.all() for bits in group).any())
         m.d.sync += [
             *self._meets(near, given, compared, with_near),
             *self._meets(far, given, decided, with_far),
             near_decided.eq(near),
-            hit.eq(hits.any() | Mux(replaced, far[1], far[0])),
+            hit_far.eq(Mux(replaced, far[1], far[0])),
             replaced.eq(again),
         ]
         m.d.comb += [
-            again.eq(hit | Mux(replaced, near_decided[1], near_decided[0])),
+            again.eq(hits.any() | hit_far | Mux(replaced, near_decided[1], near_decided[0])),
             chosen.eq(Mux(again, decided.other, decided.position)),
             run_up.arrived.position.eq(chosen),
             run_up.arrived.tag.eq(decided.tag),

@@ -48,6 +48,7 @@ class Looked(data.Struct):
     wide: 1
     explicit: 1
     distinct: 1
+    small: 1
     within: 1
     magic_good: 1
     kind_good: 1
@@ -173,6 +174,8 @@ class DescriptorChecker(wiring.Component):
         looked = Signal(Looked)
         given = taken.given.descriptor
         wide, distinct, explicit = Signal(), Signal(), Signal()
+        # Of those that are not refused; one bit, so that sums need not wait for a comparison.
+        of_8_bytes = given.id_log2[0]
         m.d.comb += [
             wide.eq(given.id_log2 == 3),
             explicit.eq(given.mode == GatherMode.EXPLICIT),
@@ -184,7 +187,8 @@ class DescriptorChecker(wiring.Component):
             looked.wide.eq(wide),
             looked.explicit.eq(explicit),
             looked.distinct.eq(distinct),
-            looked.within.eq(given.degree <= given.fan_out),
+            looked.small.eq(given.degree[16:] == 0),
+            looked.within.eq(given.degree[:16] <= given.fan_out),
             looked.magic_good.eq(given.magic == DESCRIPTOR_MAGIC),
             looked.kind_good.eq(
                 (explicit | distinct | (given.mode == GatherMode.DRAW))
@@ -196,13 +200,14 @@ class DescriptorChecker(wiring.Component):
                 & (~distinct | (given.fan_out <= self._max_distinct))
             ),
             looked.list_aligned.eq(
-                Mux(wide, given.list_address[:3] == 0, given.list_address[:2] == 0)
+                Mux(of_8_bytes, given.list_address[:3] == 0, given.list_address[:2] == 0)
             ),
             looked.positions_aligned.eq(given.positions_address[:2] == 0),
             looked.list_low.eq(
-                given.list_address[:HALF] + Mux(wide, given.degree << 3, given.degree << 2)[:HALF]
+                given.list_address[:HALF]
+                + Mux(of_8_bytes, given.degree << 3, given.degree << 2)[:HALF]
             ),
-            looked.list_more.eq(Mux(wide, given.degree >> 29, given.degree >> 30)),
+            looked.list_more.eq(Mux(of_8_bytes, given.degree >> 29, given.degree >> 30)),
             looked.positions_low.eq(given.positions_address[:HALF] + (given.fan_out << 2)),
             looked.less.eq(Mux(distinct, given.fan_out - 1, 0)),
             looked.word.eq(given.key + GOLDEN),
@@ -213,6 +218,7 @@ class DescriptorChecker(wiring.Component):
         """Third register: high halves of the ends."""
         summed = Signal(Summed)
         given = looked.given.descriptor
+        whole = looked.distinct & looked.small & looked.within
         m.d.sync += [
             summed.valid.eq(looked.valid),
             summed.error.eq(looked.given.error),
@@ -234,11 +240,9 @@ class DescriptorChecker(wiring.Component):
             summed.job.degree.eq(given.degree),
             summed.job.range.eq(given.degree - looked.less),
             summed.job.word.eq(looked.word),
-            summed.job.count.eq(
-                Mux(looked.distinct & looked.within, given.degree[:16], given.fan_out)
-            ),
-            summed.job.whole.eq(looked.distinct & looked.within),
-            summed.job.distinct.eq(looked.distinct & ~looked.within),
+            summed.job.count.eq(Mux(whole, given.degree[:16], given.fan_out)),
+            summed.job.whole.eq(whole),
+            summed.job.distinct.eq(looked.distinct & ~whole),
             summed.job.wide.eq(looked.wide),
             summed.job.last.eq(looked.given.last),
         ]

@@ -54,15 +54,15 @@ class Queue(wiring.Component):
         m.submodules.places = places = memory.Memory(shape=self._shape, depth=self._depth, init=[])
         write = places.write_port()
         read = places.read_port(domain="comb")
-        first = Signal(range(self._depth))
+        # Places to read and to write next: each from a register, so that it is there early.
+        first, next_place = Signal(range(self._depth)), Signal(range(self._depth))
         put, take = Signal(), Signal()
         m.d.comb += [
             # The highest bit is that of ``depth`` alone.
             self.entries.ready.eq(~self.level[-1]),
-            self.head.valid.eq(self.level != 0),
             put.eq(self.entries.valid & self.entries.ready),
             take.eq(self.head.valid & self.head.ready),
-            write.addr.eq(first + self.level),
+            write.addr.eq(next_place),
             write.data.eq(self.entries.payload),
             write.en.eq(put),
             read.addr.eq(first),
@@ -70,10 +70,13 @@ class Queue(wiring.Component):
         ]
         with m.If(take):
             m.d.sync += first.eq(first + 1)
+        with m.If(put):
+            m.d.sync += next_place.eq(next_place + 1)
+        # ``head.valid`` is a register of its own: many things wait for it.
         with m.If(put & ~take):
-            m.d.sync += self.level.eq(self.level + 1)
+            m.d.sync += [self.level.eq(self.level + 1), self.head.valid.eq(1)]
         with m.Elif(take & ~put):
-            m.d.sync += self.level.eq(self.level - 1)
+            m.d.sync += [self.level.eq(self.level - 1), self.head.valid.eq(self.level != 1)]
         return m
 
 
