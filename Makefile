@@ -92,7 +92,7 @@ bench-p2p: $(STAMP)  ## reads from SSD to card by size, beside a SmartSSD's, int
 	$(BIN)/csd-cosim bench p2p --json build/bench/p2p.json --docs docs/p2p.md $(ARGS)
 
 synth: $(STAMP)  ## cells and clock of the RTL on an ECP5, cells on an UltraScale+ (UNITS=a,b), into docs and build
-	$(BIN)/python -m cosim.synthesis $(if $(UNITS),--units $(UNITS),--page docs/synthesis.md) \
+	$(BIN)/python -m cosim.synthesis $(if $(UNITS),--units $(UNITS)) --page docs/synthesis.md \
 		--json build/synthesis.json $(ARGS)
 
 formal: $(STAMP)  ## model checking of the RTL, on mutants too (PROPERTIES="a b"), into docs and build

@@ -6,15 +6,19 @@ from amaranth.lib.wiring import In, Out
 
 from rtl.contract.mixer import MULTIPLIERS, SHIFTS
 from rtl.gather.queue import QUEUED, RunUp
+from rtl.product import FACTOR_BITS, PRODUCT_CLOCKS, Product
 
 __all__ = ["PositionMixer"]
 
-HALF = 16
-"""Bits of a factor: products of two halves fit the multipliers of FPGAs."""
+LOW_CLOCKS = PRODUCT_CLOCKS + 1
+"""Clocks of a multiplication of which the low half counts: products of halves, and their sum."""
+HIGH_CLOCKS = PRODUCT_CLOCKS + 3
+"""Clocks of one of which the high half counts."""
+STEPS = len(MULTIPLIERS) * LOW_CLOCKS + HIGH_CLOCKS
 
 
 def halves(word):
-    return word[:HALF], word[HALF:]
+    return word[:FACTOR_BITS], word[FACTOR_BITS:]
 
 
 class PositionMixer(wiring.Component):
@@ -24,16 +28,14 @@ class PositionMixer(wiring.Component):
     key + GOLDEN * (i + 1), modulo 2^32. An entry with ``bypass`` set gives ``word`` itself, so that
     given and drawn positions can share the way and keep their order.
 
-    Multiplications are those of halves of 16 bits, with registers between products and sums. What
-    has been taken runs through without a stop, into a queue that has room for it: no stall of the
-    output reaches further than that. Latency is :attr:`latency` clocks.
+    Multiplications are those of halves of 16 bits, each a :class:`Product` with registers at both
+    ends. What has been taken runs through without a stop, into a queue that has room for it: no
+    stall of the output reaches further than that. Latency is :attr:`latency` clocks.
 
     Parameters
     ----------
     tag : ShapeLike
         What travels beside each entry, unchanged.
-    multiply_stages : int
-        Registers behind the products of each of the three multiplications.
 
     Members
     -------
@@ -43,10 +45,7 @@ class PositionMixer(wiring.Component):
         The positions, and the degree that each was drawn for.
     """
 
-    def __init__(self, tag, *, multiply_stages=1):
-        if not isinstance(multiply_stages, int) or multiply_stages < 1:
-            raise TypeError(f"Multiply stages must be a positive integer, not {multiply_stages!r}")
-        self._multiply_stages = multiply_stages
+    def __init__(self, tag):
         self._tag = tag
         self._entry = data.StructLayout({"word": 32, "degree": 32, "bypass": 1, "tag": tag})
         position = data.StructLayout({"position": 32, "degree": 32, "tag": tag})
@@ -58,112 +57,76 @@ class PositionMixer(wiring.Component):
         )
 
     @property
-    def multiply_stages(self):
-        return self._multiply_stages
-
-    @property
     def latency(self):
         """Clocks from a word to its position: the registers, and the queue."""
-        return len(self._steps()) + QUEUED
-
-    def _steps(self):
-        """Functions from (fields, degree) to the new fields, one a register.
-
-        Fields are signals by name: ``word``, or the products and sums that it is going to be.
-        """
-        hold = [lambda fields, _: fields] * (self._multiply_stages - 1)
-        steps = []
-        for shift, factor in zip(SHIFTS, MULTIPLIERS, strict=False):
-            steps.append(lambda fields, _, shift=shift: _shifted(fields, shift))
-            steps.append(lambda fields, _, factor=factor: _low_products(fields, factor))
-            steps += [*hold, _low_sum]
-        steps.append(lambda fields, _: _shifted(fields, SHIFTS[-1]))
-        steps.append(_products)
-        return [*steps, *hold, _middle, _middle_sum, _high_sum]
+        return STEPS + QUEUED
 
     def elaborate(self, platform):
         m = Module()
-        steps = self._steps()
         position = self.positions.payload.shape()
-        m.submodules.run_up = run_up = RunUp(position, len(steps))
-        entry = Signal(data.StructLayout({"degree": 32, "bypass": 1, "tag": self._tag}))
-        given, bypassed = self.words.payload, self.words.payload.word
+        m.submodules.run_up = run_up = RunUp(position, STEPS)
+        beside = self._beside(m)
+        word = self.words.payload.word
+        for number, (shift, factor) in enumerate(zip(SHIFTS, MULTIPLIERS, strict=False)):
+            word = _low_product(m, f"mixed{number}", word ^ word >> shift, factor)
+        degree = beside[len(MULTIPLIERS) * LOW_CLOCKS].degree
+        word = _high_product(m, "position", word ^ word >> SHIFTS[-1], degree)
+        last = beside[STEPS]
         m.d.comb += [
-            entry.degree.eq(given.degree),
-            entry.bypass.eq(given.bypass),
-            entry.tag.eq(given.tag),
             run_up.asked.eq(self.words.valid),
             self.words.ready.eq(run_up.ready),
-        ]
-        fields = {"word": given.word}
-        for number, step in enumerate(steps):
-            after = Signal.like(entry, name=f"entry{number}")
-            word = Signal(32, name=f"bypassed{number}")
-            m.d.sync += [after.eq(entry), word.eq(bypassed)]
-            fields = {
-                name: self._register(m, f"{name}{number}", value)
-                for name, value in step(fields, entry.degree).items()
-            }
-            entry, bypassed = after, word
-        m.d.comb += [
-            run_up.arrived.position.eq(Mux(entry.bypass, bypassed, fields["word"])),
-            run_up.arrived.degree.eq(entry.degree),
-            run_up.arrived.tag.eq(entry.tag),
+            run_up.arrived.position.eq(Mux(last.bypass, last.word, word)),
+            run_up.arrived.degree.eq(last.degree),
+            run_up.arrived.tag.eq(last.tag),
             self.positions.payload.eq(run_up.head.payload),
             self.positions.valid.eq(run_up.head.valid),
             run_up.head.ready.eq(self.positions.ready),
         ]
         return m
 
-    @staticmethod
-    def _register(m, name, value):
-        after = Signal(len(value), name=name)
-        m.d.sync += after.eq(value)
-        return after
+    def _beside(self, m):
+        """The entry as it is given, and behind each register."""
+        entries = [self.words.payload]
+        for number in range(STEPS):
+            entry = Signal(self._entry, name=f"entry{number}")
+            m.d.sync += entry.eq(entries[-1])
+            entries.append(entry)
+        return entries
 
 
-def _shifted(fields, shift):
-    word = fields["word"]
-    return {"word": word ^ word >> shift}
+def _product(m, name, left, right):
+    m.submodules[name] = product = Product()
+    m.d.comb += [product.left.eq(left), product.right.eq(right)]
+    return product.product
 
 
-def _low_products(fields, factor):
-    """What the low 32 bits of word * factor are summed from."""
-    low, high = halves(fields["word"])
-    return {
-        "low": low * (factor & (1 << HALF) - 1),
-        "crossed": ((low * (factor >> HALF))[:HALF]),
-        "other": ((high * (factor & (1 << HALF) - 1))[:HALF]),
-    }
+def _register(m, name, value):
+    after = Signal(len(value), name=name)
+    m.d.sync += after.eq(value)
+    return after
 
 
-def _low_sum(fields, _):
-    low, high = halves(fields["low"])
-    return {"word": Cat(low, (high + fields["crossed"] + fields["other"])[:HALF])}
+def _low_product(m, name, word, factor):
+    """The low 32 bits of word * factor, :data:`LOW_CLOCKS` later."""
+    low, high = halves(word)
+    factor_low, factor_high = factor & (1 << FACTOR_BITS) - 1, factor >> FACTOR_BITS
+    whole = _product(m, f"{name}_low", low, factor_low)
+    crossed = _product(m, f"{name}_crossed", low, factor_high)
+    other = _product(m, f"{name}_other", high, factor_low)
+    rest, carried = halves(whole)
+    return _register(m, name, Cat(rest, (carried + crossed + other)[:FACTOR_BITS]))
 
 
-def _products(fields, degree):
-    """What the high 32 bits of word * degree are summed from."""
-    (low, high), (degree_low, degree_high) = halves(fields["word"]), halves(degree)
-    return {
-        "low": (low * degree_low)[HALF:],
-        "crossed": low * degree_high,
-        "other": high * degree_low,
-        "high": high * degree_high,
-    }
-
-
-def _middle(fields, _):
-    return {
-        "low": fields["low"],
-        "middle": fields["crossed"] + fields["other"],
-        "high": fields["high"],
-    }
-
-
-def _middle_sum(fields, _):
-    return {"middle": (fields["middle"] + fields["low"])[HALF:], "high": fields["high"]}
-
-
-def _high_sum(fields, _):
-    return {"word": (fields["high"] + fields["middle"])[:32]}
+def _high_product(m, name, word, degree):
+    """The high 32 bits of word * degree, :data:`HIGH_CLOCKS` later."""
+    (low, high), (degree_low, degree_high) = halves(word), halves(degree)
+    bottom = _product(m, f"{name}_low", low, degree_low)[FACTOR_BITS:]
+    crossed = _product(m, f"{name}_crossed", low, degree_high)
+    other = _product(m, f"{name}_other", high, degree_low)
+    top = _product(m, f"{name}_high", high, degree_high)
+    middle = _register(m, f"{name}_middle", crossed + other)
+    bottom = _register(m, f"{name}_bottom", bottom)
+    carried = _register(m, f"{name}_carried", (middle + bottom)[FACTOR_BITS:])
+    for number in range(2):
+        top = _register(m, f"{name}_top{number}", top)
+    return _register(m, name, (top + carried)[:32])

@@ -12,9 +12,9 @@ from tests.gather_bench import Stalls, collect, feed, simulate
 MASK = 0xFFFF_FFFF
 
 
-def run(entries, *, stalls=0, multiply_stages=1, limit_cycles=20_000):
+def run(entries, *, stalls=0, limit_cycles=20_000):
     """Positions and tags for (word, degree, bypass) entries, tagged 0, 1, 2, ..."""
-    dut = PositionMixer(unsigned(16), multiply_stages=multiply_stages)
+    dut = PositionMixer(unsigned(16))
     out = []
 
     async def drive(ctx):
@@ -33,15 +33,14 @@ def run(entries, *, stalls=0, multiply_stages=1, limit_cycles=20_000):
 
 
 @pytest.mark.parametrize("stalls", [0, 3])
-@pytest.mark.parametrize("multiply_stages", [1, 2])
-def test_draws_equal_the_reference(stalls, multiply_stages):
+def test_draws_equal_the_reference(stalls):
     rng = random.Random(7)
     entries, expected = [], []
     for _ in range(60):
         key, degree = rng.getrandbits(32), rng.choice([1, 2, 60, 28_554, MASK, rng.getrandbits(32)])
         entries += [((key + GOLDEN * (i + 1)) & MASK, degree, 0) for i in range(25)]
         expected += positions(key, degree, 25).tolist()
-    out = run(entries, stalls=stalls, multiply_stages=multiply_stages)
+    out = run(entries, stalls=stalls)
     assert [position for position, _ in out] == expected
     assert [tag for _, tag in out] == list(range(len(entries)))
 
@@ -71,9 +70,3 @@ def test_thousands_of_random_words_are_spread_over_the_list():
     out = run([(int(w), 10, 0) for w in words])
     expected = (mix(words).astype(np.uint64) * np.uint64(10)) >> np.uint64(32)
     assert [p for p, _ in out] == expected.tolist()
-
-
-@pytest.mark.parametrize("stages", [0, -1, 1.5])
-def test_refuses_no_register(stages):
-    with pytest.raises(TypeError, match="Multiply stages must be a positive integer"):
-        PositionMixer(1, multiply_stages=stages)

@@ -1,21 +1,27 @@
+# amaranth: UnusedElaboratable=no
 """Synthesis: what is given to the tools, what is read from them, and the table of the page."""
 
 import json
 import re
 
 import pytest
-from amaranth.hdl import Module
+from amaranth.hdl import Const, Fragment, Module
+from amaranth.hdl._ast import Concat, Slice
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
 from cosim.errors import UserError
-from cosim.synthesis import flow
+from cosim.synthesis import __main__ as command
+from cosim.synthesis import flow, table
 from cosim.synthesis.__main__ import main
+from cosim.synthesis.ecp5 import Ecp5
 from cosim.synthesis.reports import Area, TimingPath, ecp5_area, timing, xcup_area
-from cosim.synthesis.table import HEADINGS, replace_between, rows
+from cosim.synthesis.table import HEADINGS, between, merged, replace_between, rows, share
 from cosim.synthesis.units import SynthesisUnit, units
 from cosim.yowasp import MissingTool, ToolFailed, run, tool
+from rtl.gather.row_ring import RowRing
+from rtl.product import PRODUCT_CLOCKS, Product
 from rtl.registered import RegisteredPorts
 from tests.test_architecture import ROOT
 
@@ -83,6 +89,59 @@ def test_a_value_takes_a_register_in_and_a_register_out():
     assert seen[1:] == [4, 5, 7, 3]
 
 
+def origin(value, bit=0):
+    """Name and bit of the signal that a pin is, or the number that it is tied to."""
+    if isinstance(value, Slice):
+        return origin(value.value, value.start + bit)
+    if isinstance(value, Concat):
+        for part in value.parts:
+            if bit < len(part):
+                return origin(part, bit)
+            bit -= len(part)
+    if isinstance(value, Const):
+        return value.value >> bit & 1
+    return getattr(value, "name", repr(value)), bit
+
+
+def instances(made):
+    return [part for part, *_ in Fragment.get(made, None).subfragments]
+
+
+def test_a_product_of_the_ecp5_has_its_registers_in_the_multiplier():
+    """The pins are those of the factors and the product; other bits of the factors are 0."""
+    product = Product()
+    (multiplier,) = instances(Ecp5().get_product(product))
+    assert multiplier.type == "MULT18X18D"
+    registers = {n[4:-4]: to for n, to in multiplier.parameters.items() if n.startswith("REG_")}
+    used = dict.fromkeys(("INPUTA", "INPUTB", "OUTPUT"), "CLK0")
+    assert registers == {**used, "INPUTC": "NONE", "PIPELINE": "NONE"}
+    assert len(registers) - list(registers.values()).count("NONE") == PRODUCT_CLOCKS + 1
+    pins = {name: origin(value) for name, (value, _) in multiplier.ports.items()}
+    for n in range(18):
+        for pin, factor in (("A", "left"), ("B", "right")):
+            assert pins[f"{pin}{n}"] == ((factor, n) if n < 16 else 0)
+    assert [pins[f"P{n}"] for n in range(36)] == [("wide", n) for n in range(36)]
+
+
+def test_a_ring_of_the_ecp5_is_block_rams_with_registers_at_what_is_read():
+    """Words of 32 bits: the lower 18 are written at port A and read at B, the others crosswise."""
+    rams = instances(Ecp5().get_row_ring(RowRing(512, 2)))
+    assert [ram.type for ram in rams] == ["DP16KD"] * 4
+    for number, ram in enumerate(rams):
+        assert ram.parameters["REGMODE_A"] == ram.parameters["REGMODE_B"] == "OUTREG"
+        pins = {name: origin(value) for name, (value, _) in ram.ports.items()}
+        first = 32 * (number % 2)
+        written = [("write_data", first + n) for n in range(32)] + [0] * 4
+        assert [pins[f"DI{port}{n}"] for port in "AB" for n in range(18)] == written
+        read = [("ids", 32 * number + n) for n in range(32)]
+        assert [pins[f"DOB{n}"] for n in range(18)] + [pins[f"DOA{n}"] for n in range(14)] == read
+        assert [pins[f"ADA{n}"] for n in range(5)] == [("write_enable", number // 2)] * 4 + [0]
+        for port, name in (("A", "write_row"), ("B", "row")):
+            assert [pins[f"AD{port}{5 + n}"] for n in range(9)] == [(name, n) for n in range(9)]
+    with pytest.raises(ValueError, match="Ring must have at most 512 rows, not 1024"):
+        Ecp5().get_row_ring(RowRing(1024, 2))
+
+
 def test_cells_of_ecp5_are_those_in_use():
     assert ecp5_area(report()) == Area(luts=12, flip_flops=7, block_rams=3, multipliers=0)
 
@@ -90,6 +149,12 @@ def test_cells_of_ecp5_are_those_in_use():
 def test_cells_of_ultrascale_are_weighed():
     cells = stat(LUT2=5, LUT6=1, RAM32M16=2, FDRE=8, FDSE=1, RAMB36E2=1, RAMB18E2=1, DSP48E2=4)
     assert xcup_area(cells) == Area(luts=6 + 32, flip_flops=9, block_rams=3, multipliers=4)
+
+
+def test_the_share_of_a_ku15p_is_told_in_per_cent():
+    assert share(Area(luts=52_272, flip_flops=1_046, block_rams=984, multipliers=2)) == (
+        "10.0, 0.1, 50.0, 0.1 %"
+    )
 
 
 def test_the_slowest_path_is_told_by_its_registers():
@@ -156,6 +221,8 @@ def test_the_fast_grade_is_for_a_unit_that_misses_its_goal(tools, tmp_path):
     assert figures.fast == figures.timing
     (line,) = rows([figures])
     assert line.count("| 363.6 ") == 2
+    asked = SynthesisUnit("adder", "a constant", 363, Adder, both_grades=True)
+    assert flow.synthesise(asked, cache=tmp_path).fast is not None
 
 
 def test_another_circuit_goal_or_tool_is_synthesised_anew(tools, tmp_path, monkeypatch):
@@ -222,6 +289,40 @@ def test_text_is_put_between_the_marks(tmp_path):
         replace_between(page, "other", "new\n")
 
 
+@pytest.fixture
+def page(tools, monkeypatch, tmp_path):
+    """Synthesise units by name into a page; gives what is between its marks."""
+    path = tmp_path / "page.md"
+    path.write_text("<!-- synthesis: begin -->\n<!-- synthesis: end -->\n")
+    monkeypatch.setenv("CSD_COSIM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(command, "units", lambda: [adder(name) for name in ("one", "two", "three")])
+
+    def make(names, version):
+        for module in (flow, table):
+            monkeypatch.setattr(module, "tool_versions", lambda: {"tool": version})
+        assert main(["--units", names, "--page", str(path)]) == 0
+        return between(path, "synthesis").splitlines()
+
+    return make
+
+
+def test_lines_of_other_units_are_kept_with_their_tools(page):
+    first = page("three,one", "1")
+    assert [line.split(" | ")[0] for line in first[2:4]] == ["| `one`", "| `three`"]
+    assert first[4:] == ["", "Made with tool 1."]
+    second = page("two,three", "2")
+    assert [line.split("`")[1] for line in second[2:5]] == ["one", "two", "three"]
+    assert second[5:] == ["", "Made with tool 1: `one`.", "Made with tool 2: `two`, `three`."]
+    assert page("one,two", "2")[5:] == ["", "Made with tool 2."]
+
+
+def test_a_line_takes_the_place_of_the_one_before():
+    old = "| `one` | a |\n| `gone` | b |\n\nMade with tool 1.\n"
+    assert merged(old, [], ["one"]).splitlines()[2:] == ["| `one` | a |", "", "Made with tool 1."]
+    with pytest.raises(UserError, match="the table must say what one was made with, but does not"):
+        merged("| `one` | a |\n", [], ["one"])
+
+
 def test_an_unknown_unit_is_an_error(capsys):
     assert main(["--units", "mixer,fpu"]) == 2
     assert "--units: must be among mixer, " in capsys.readouterr().err
@@ -240,6 +341,7 @@ def test_the_lines_of_the_page_are_of_known_units():
     for line in lines_of_the_page():
         cells = [cell.strip() for cell in line.split("|")[1:-1]]
         assert (cells[1], cells[goal]) == known[cells[0]]
+        assert share(Area(*map(int, cells[-5:-1]))) == cells[-1]
 
 
 @pytest.mark.slow

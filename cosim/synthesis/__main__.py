@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cosim.errors import UserError
 from cosim.synthesis.flow import Figures, synthesise
-from cosim.synthesis.table import as_json, replace_between, table
+from cosim.synthesis.table import as_json, between, merged, replace_between, table
 from cosim.synthesis.units import SynthesisUnit, units
 
 MARK = "synthesis"
@@ -18,7 +18,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m cosim.synthesis", description=__doc__)
     parser.add_argument("--units", help="names, joined by commas; default: all")
     parser.add_argument("--json", type=Path, help="also write the figures here")
-    parser.add_argument("--page", type=Path, help="also put the table between this page's marks")
+    parser.add_argument("--page", type=Path, help="also put their lines between this page's marks")
     options = parser.parse_args(arguments)
     try:
         figures = [_tell(unit) for unit in _chosen(options.units)]
@@ -27,7 +27,8 @@ def main(arguments: list[str] | None = None) -> int:
             options.json.parent.mkdir(parents=True, exist_ok=True)
             options.json.write_text(json.dumps(as_json(figures), indent=2) + "\n")
         if options.page:
-            replace_between(options.page, MARK, table(figures))
+            order = [unit.name for unit in units()]
+            replace_between(options.page, MARK, merged(between(options.page, MARK), figures, order))
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

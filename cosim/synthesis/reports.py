@@ -7,7 +7,7 @@ from typing import Any
 
 from cosim.yowasp import ToolFailed
 
-__all__ = ["Area", "Timing", "TimingPath", "ecp5_area", "timing", "xcup_area"]
+__all__ = ["KU15P", "Area", "Timing", "TimingPath", "ecp5_area", "timing", "xcup_area"]
 
 ECP5_COUNTS = {
     "luts": "TRELLIS_COMB",
@@ -38,6 +38,10 @@ class Area:
     flip_flops: int
     block_rams: int
     multipliers: int
+
+
+KU15P = Area(luts=522_720, flip_flops=1_045_440, block_rams=2 * 984, multipliers=1_968)
+"""What there is of each in a KU15P. Ref: Xilinx DS890, Kintex UltraScale+ feature summary."""
 
 
 @dataclass(frozen=True)

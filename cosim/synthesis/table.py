@@ -1,19 +1,21 @@
 """Figures as Markdown, between two marks of a page, and as JSON."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from pathlib import Path
 from typing import Any
 
 from cosim.errors import UserError
 from cosim.synthesis.flow import Figures, tool_versions
+from cosim.synthesis.reports import KU15P, Area
 
-__all__ = ["as_json", "between", "replace_between", "rows", "table"]
+__all__ = ["as_json", "between", "merged", "replace_between", "rows", "share", "table"]
 
 BEGIN, END = "<!-- {name}: begin -->", "<!-- {name}: end -->"
+MADE = "Made with "
 HEADINGS = (
     "unit", "parameters", "LUT4", "FF", "block RAM", "MULT18", "Fmax, MHz", "grade 8", "goal",
-    "slowest path", "US+ LUT", "US+ FF", "US+ RAM18", "US+ DSP",
+    "slowest path", "US+ LUT", "US+ FF", "US+ RAM18", "US+ DSP", "of a KU15P",
 )  # fmt: skip
 
 
@@ -24,9 +26,55 @@ def rows(figures: Iterable[Figures]) -> list[str]:
 
 def table(figures: Iterable[Figures]) -> str:
     """The table, with the versions of the tools below it."""
-    tools = ", ".join(f"{name} {version}" for name, version in tool_versions().items())
     lines = [_line(HEADINGS), _line(["---"] * len(HEADINGS)), *rows(figures)]
-    return "\n".join([*lines, "", f"Made with {tools}.", ""])
+    return "\n".join([*lines, "", f"{MADE}{_tools()}.", ""])
+
+
+def merged(old: str, figures: Iterable[Figures], order: Sequence[str]) -> str:
+    """The table ``old`` with the lines of ``figures`` in place of theirs, or beside the others.
+
+    Below it is which tools made which line. ``order`` are the units' names; a line of another one
+    goes.
+    """
+    made = {**_makers(old), **{entry.unit.name: _tools() for entry in figures}}
+    lines = {_name(line): line for line in (*_unit_lines(old), *rows(figures))}
+    kept = [name for name in order if name in lines]
+    makers = dict.fromkeys(made[name] for name in kept)
+    notes = [
+        f"{MADE}{tools}: {', '.join(f'`{name}`' for name in kept if made[name] == tools)}."
+        for tools in makers
+    ]
+    if len(makers) == 1:
+        notes = [f"{MADE}{tools}." for tools in makers]
+    head = [_line(HEADINGS), _line(["---"] * len(HEADINGS))]
+    return "\n".join([*head, *(lines[name] for name in kept), "", *notes, ""])
+
+
+def _unit_lines(text: str) -> list[str]:
+    """Lines of units in a table."""
+    return [line for line in text.splitlines() if line.startswith("| `")]
+
+
+def _name(line: str) -> str:
+    return line.split("`")[1]
+
+
+def _makers(text: str) -> dict[str, str]:
+    """The tools that made each unit's line, as is said below the table."""
+    names = [_name(line) for line in _unit_lines(text)]
+    made = {}
+    for line in text.splitlines():
+        if line.startswith(MADE):
+            tools, colon, some = line.removeprefix(MADE).removesuffix(".").partition(": ")
+            made.update(dict.fromkeys(some.split("`")[1::2] if colon else names, tools))
+    missing = [name for name in names if name not in made]
+    if missing:
+        raise UserError(f"the table must say what {', '.join(missing)} was made with, but does not")
+    return made
+
+
+def _tools() -> str:
+    return ", ".join(f"{name} {version}" for name, version in tool_versions().items())
 
 
 def as_json(figures: Sequence[Figures]) -> dict[str, Any]:
@@ -96,7 +144,14 @@ def _cells(entry: Figures) -> list[str]:
         f"`{path.begin}` to `{path.end}`, {delay_ps / 1000:.1f} ns, {path.levels} cells",
         *map(str, (entry.xcup.luts, entry.xcup.flip_flops)),
         *map(str, (entry.xcup.block_rams, entry.xcup.multipliers)),
+        share(entry.xcup),
     ]
+
+
+def share(area: Area) -> str:
+    """How much of a KU15P: LUTs, flip-flops, block RAM and multipliers, in per cent."""
+    parts = zip(astuple(area), astuple(KU15P), strict=True)
+    return f"{', '.join(f'{100 * used / there:.1f}' for used, there in parts)} %"
 
 
 def _line(cells: Iterable[str]) -> str:

@@ -34,6 +34,8 @@ class SynthesisUnit:
     """As the table tells them."""
     goal_mhz: int
     make: Callable[[], Any]
+    both_grades: bool = False
+    """Placed on the fast grade even if the slow one meets the goal."""
 
 
 def units(platforms: Platforms | None = None) -> tuple[SynthesisUnit, ...]:
@@ -130,4 +132,5 @@ def _gather_units(fpga: FpgaPlatform) -> Iterator[SynthesisUnit]:
                 outstanding=each * lanes,
                 result_words=fpga.result_words.value,
             ),
+            both_grades=True,
         )

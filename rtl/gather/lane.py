@@ -1,13 +1,14 @@
 """One lane of the gather unit: from jobs to the ids of complete targets."""
 
 from amaranth.hdl import Module, Signal
-from amaranth.lib import data, memory, stream, wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from rtl.gather.ids import IdReader, IdRequester
 from rtl.gather.jobs import Job
 from rtl.gather.positions import PositionSource
 from rtl.gather.results import TargetCollector, TargetRecord
+from rtl.gather.row_ring import RowRing
 
 __all__ = ["GatherLane", "JobDealer"]
 
@@ -119,9 +120,7 @@ class GatherLane(wiring.Component):
         m.submodules.collector = collector = TargetCollector(
             self._rows, result_words=self._result_words
         )
-        row = data.ArrayLayout(64, self._result_words)
-        m.submodules.ring = ring = memory.Memory(shape=row, depth=self._rows, init=[])
-        write, read = ring.write_port(granularity=1), ring.read_port()
+        m.submodules.ring = ring = RowRing(self._rows, self._result_words)
         connect(m, flipped(self.jobs), source.jobs)
         connect(m, source.axi, flipped(self.position_axi))
         connect(m, source.started, requester.targets)
@@ -140,11 +139,11 @@ class GatherLane(wiring.Component):
             collector.outcome.eq(reader.outcome),
             collector.outcome_valid.eq(reader.outcome_valid),
             collector.released.eq(self.released),
-            write.en.eq(collector.write_enable << collector.write_place),
-            write.addr.eq(collector.write_row),
-            write.data.eq(collector.write_data.replicate(self._result_words)),
-            read.addr.eq(self.row),
-            self.ids.eq(read.data),
+            ring.write_enable.eq(collector.write_enable << collector.write_place),
+            ring.write_row.eq(collector.write_row),
+            ring.write_data.eq(collector.write_data),
+            ring.row.eq(self.row),
+            self.ids.eq(ring.ids),
             self.issued.eq(reader.issued),
             self.merged.eq(reader.merged),
             self.blocked.eq(reader.blocked),

@@ -92,11 +92,12 @@ class TargetCollector(wiring.Component):
         )
         count, used = Signal(16), Signal(range(self._rows + 1))
         status, failed, ends, takes = Signal(8), Signal(), Signal(), Signal()
+        bad = Signal()
         next_row, next_used = Signal(range(self._rows)), Signal(range(self._rows + 1))
         m.d.comb += [
             self.hold.eq(kept.level >= self._records - UNDER_WAY),
-            record.status.eq(Mux(status != GatherStatus.OK, status, outcome.status)),
-            failed.eq(record.status != GatherStatus.OK),
+            record.status.eq(Mux(bad, status, outcome.status)),
+            failed.eq(bad | (outcome.status != GatherStatus.OK)),
             record.count.eq(Mux(failed, 0, count + outcome.read)),
             record.last.eq(outcome.last),
             ends.eq(self.outcome_valid & outcome.end),
@@ -115,7 +116,7 @@ class TargetCollector(wiring.Component):
         with m.If(takes):
             m.d.sync += current.eq(after)
         with m.If(ends):
-            m.d.sync += [count.eq(0), status.eq(0), used.eq(0)]
+            m.d.sync += [count.eq(0), status.eq(0), bad.eq(0), used.eq(0)]
             with m.If(failed):
                 m.d.sync += after.eq(base)
             with m.Else():
@@ -124,6 +125,7 @@ class TargetCollector(wiring.Component):
             m.d.sync += [
                 count.eq(count + outcome.read),
                 status.eq(record.status),
+                bad.eq(failed),
                 after.eq(next_row),
                 used.eq(next_used),
             ]
@@ -160,7 +162,7 @@ class ResultWriter(wiring.Component):
     released0, released1, ... : Out(1)
         It is not needed again.
     ids0, ids1, ... : In(64 * result_words)
-        What was in it, a clock later.
+        What was in it, :data:`ROW_CLOCKS` clocks later.
     results : Out(stream of result_transfer)
         The words.
     header : Out(1)
@@ -202,16 +204,15 @@ class ResultWriter(wiring.Component):
             )
         )
         self._choose(m, run_up, asked)
-        # The row is read while what to do with it waits; then both are in registers.
+        # The row is read while what to do with it waits.
         first, second = Signal.like(asked, name="first"), Signal.like(asked, name="second")
-        ids, header = Signal(64 * width), data.View(ResultHeader, Signal(64, name="header_word"))
+        header = data.View(ResultHeader, Signal(64, name="header_word"))
         rows = Array([getattr(self, f"ids{lane}") for lane in range(self._lanes)])
         out = Signal(shown, name="out")
         m.d.sync += [
             first.eq(asked),
             second.eq(first),
-            ids.eq(rows[first.lane]),
-            out.transfer.words.eq(ids),
+            out.transfer.words.eq(rows[second.lane]),
             out.transfer.count.eq(second.fill),
             out.transfer.last.eq(second.last),
             out.header.eq(second.header),
