@@ -130,8 +130,10 @@ class BurstReader(wiring.Component):
         with m.Elif(~idle):
             self._plan(m, stretch, beats, final)
             m.d.sync += planned.eq(1)
-        with m.Elif(self.stretches.valid & self.stretches.ready):
-            m.d.sync += [stretch.eq(self.stretches.payload), idle.eq(0)]
+        with m.Else():
+            m.d.sync += stretch.eq(self.stretches.payload)
+            with m.If(self.stretches.valid & self.stretches.ready):
+                m.d.sync += idle.eq(0)
         with m.If(~self.cancel & idle & (free == self._depth) & (went == 0)):
             m.d.sync += dropping.eq(0)
         m.d.comb += [

@@ -13,8 +13,6 @@ __all__ = ["LaunchControl"]
 class LaunchControl(wiring.Component):
     """Takes one launch at a time, starts its descriptors, watches its results, reports its end.
 
-    A launch is looked at for a clock before it is taken.
-
     A launch of no descriptors, or at an address that is not 32-byte aligned (BAD_DESCRIPTOR), gives
     no words; its ``first`` and ``last`` are its ``started``.
 
@@ -61,8 +59,7 @@ class LaunchControl(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         launch, done = self.launches.payload, self.done.payload
-        # Of the launch on offer: it has been looked at; and what was seen.
-        looked, aligned, void = Signal(), Signal(), Signal()
+        aligned, void = launch.descriptor_address[:5] == 0, Signal()
         # Of the launch that is in the unit: no words so far; all of them good.
         fresh, good = Signal(), Signal()
         m.d.comb += [
@@ -71,14 +68,11 @@ class LaunchControl(wiring.Component):
         ]
         with m.FSM():
             with m.State("IDLE"):
+                # Whether it is taken does not depend on what it is: that takes long to see.
                 m.d.comb += [
-                    self.runs.valid.eq(self.launches.valid & looked & ~void),
-                    self.launches.ready.eq(looked & (void | self.runs.ready)),
-                ]
-                m.d.sync += [
-                    looked.eq(self.launches.valid & ~self.launches.ready),
-                    aligned.eq(launch.descriptor_address[:5] == 0),
-                    void.eq((launch.descriptor_address[:5] != 0) | (launch.count == 0)),
+                    void.eq(~aligned | (launch.count == 0)),
+                    self.runs.valid.eq(self.launches.valid & ~void),
+                    self.launches.ready.eq(self.runs.ready),
                 ]
                 with m.If(self.launches.valid & self.launches.ready):
                     m.d.sync += [

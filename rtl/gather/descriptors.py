@@ -100,11 +100,8 @@ class DescriptorFetcher(wiring.Component):
             m.d.sync += [left.eq(left - 1), some.eq(~one), one.eq(left == 2)]
         with m.If(done):
             m.d.sync += cut.eq(0)
-        with m.If(begin):
-            m.d.sync += [
-                left.eq(run.payload.count),
-                some.eq(1),
-            ]
+        with m.If(~some):
+            m.d.sync += [left.eq(run.payload.count), some.eq(begin)]
         with m.If(begun):
             # No descriptor can be there yet.
             m.d.sync += one.eq(left == 1)
