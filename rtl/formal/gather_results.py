@@ -2,11 +2,12 @@
 
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Assert, ClockDomain, ClockSignal, Module, Mux, Signal
-from amaranth.lib import data, memory, wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, connect
 
 from rtl.contract.gather import ResultHeader
 from rtl.formal.monitors import claim_stable, transfers
+from rtl.gather.row_ring import RowRing
 
 __all__ = ["ResultCheck", "ResultPath"]
 
@@ -45,17 +46,15 @@ class ResultPath(wiring.Component):
         m = Module()
         m.submodules.collector = collector = self.collector
         m.submodules.writer = writer = self.writer
-        row = data.ArrayLayout(64, WORDS)
-        m.submodules.ring = ring = memory.Memory(shape=row, depth=self._rows, init=[])
-        write, read = ring.write_port(granularity=1), ring.read_port()
+        m.submodules.ring = ring = RowRing(self._rows, WORDS)
         connect(m, collector.records, writer.records0)
         m.d.comb += [
             collector.released.eq(writer.released0),
-            write.en.eq(collector.write_enable << collector.write_place),
-            write.addr.eq(collector.write_row),
-            write.data.eq(collector.write_data.replicate(WORDS)),
-            read.addr.eq(writer.row0),
-            writer.ids0.eq(read.data),
+            ring.write_enable.eq(collector.write_enable << collector.write_place),
+            ring.write_row.eq(collector.write_row),
+            ring.write_data.eq(collector.write_data),
+            ring.row.eq(writer.row0),
+            writer.ids0.eq(ring.ids),
         ]
         return m
 
