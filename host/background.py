@@ -12,7 +12,7 @@ from host.driver import NvmeDriver
 from host.errors import DeviceError
 from rtl.contract.kernel import BACKGROUND_REQUEST, Cause, Kernel, latest
 
-__all__ = ["BackgroundLoad", "BackgroundParameters"]
+__all__ = ["BackgroundLoad", "BackgroundParameters", "Load"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,8 +68,53 @@ class BackgroundParameters:
             )
 
 
-class BackgroundLoad:
-    """A closed loop of random reads and writes, on a queue pair and a core of their own.
+class Load:
+    """What another process reads and writes, on a queue pair and a core of its own."""
+
+    def __init__(self, kernel: Kernel, driver: NvmeDriver, lba_bytes: int) -> None:
+        self.reads = 0
+        """Reads that have ended, those of the end not counted."""
+        self.writes = 0
+        self.read_latency_ps = 0
+        """Of all of them together, from the submitter's turn to its completion."""
+        self.write_latency_ps = 0
+        self._kernel = kernel
+        self._driver = driver
+        self._lba_bytes = lba_bytes
+        self._stopped = False
+
+    def start(self) -> None:
+        """Begin now."""
+        raise NotImplementedError
+
+    def stop(self, cause: Cause) -> Generator[Any, Any, Cause]:
+        """Ask for nothing more, wait for what is under way, and look at what was written."""
+        raise NotImplementedError
+
+    def _has_read(self, start_ps: int, cause: Cause) -> None:
+        self.reads += 1
+        self.read_latency_ps += cause.at_ps - start_ps
+
+    def _has_written(self, start_ps: int, cause: Cause) -> None:
+        self.writes += 1
+        self.write_latency_ps += cause.at_ps - start_ps
+
+    def _compare(self, lba: int, expected: bytes, cause: Cause) -> Generator[Any, Any, Cause]:
+        """Read blocks; :exc:`DeviceError` unless they hold what is expected."""
+        lba_bytes = self._lba_bytes
+        blocks = len(expected) // lba_bytes
+        data, cause = yield from read_blocks(
+            self._driver, lba, blocks, lba_bytes, cause, request=BACKGROUND_REQUEST
+        )
+        if data != expected:
+            raise DeviceError(
+                f"background read of {blocks} blocks from {lba} must bring what is there"
+            )
+        return cause
+
+
+class BackgroundLoad(Load):
+    """A closed loop of random reads and writes.
 
     ``expected`` gives the bytes that blocks of the extent hold, by first byte and length: what
     comes is compared. What was written is read again, and compared, at the end.
@@ -82,24 +127,15 @@ class BackgroundLoad:
         parameters: BackgroundParameters,
         expected: Callable[[int, int], bytes],
     ) -> None:
-        self.reads = 0
-        """Reads that have ended, those of the end not counted."""
-        self.writes = 0
-        self.read_latency_ps = 0
-        """Of all of them together, from the submitter's turn to its completion."""
-        self.write_latency_ps = 0
-        self._kernel = kernel
-        self._driver = driver
+        super().__init__(kernel, driver, parameters.lba_bytes)
         self._parameters = parameters
         self._expected = expected
         self._random = np.random.default_rng(parameters.seed)
         self._free = list(range(parameters.area_blocks // parameters.blocks))
         self._written: dict[int, bytes] = {}
-        self._stopped = False
         self._loops: list[Any] = []
 
     def start(self) -> None:
-        """Begin now."""
         known = self._parameters
         turns = [self._read] * known.reads_in_flight + [self._write] * known.writes_in_flight
         for turn in turns:
@@ -107,7 +143,6 @@ class BackgroundLoad:
             self._loops.append(self._kernel.env.process(self._loop(turn, cause)))
 
     def stop(self, cause: Cause) -> Generator[Any, Any, Cause]:
-        """Ask for nothing more, wait for what is under way, and look at what was written."""
         self._stopped = True
         ends = yield self._kernel.env.all_of(self._loops)
         cause = latest((cause, *ends.values()))
@@ -129,8 +164,7 @@ class BackgroundLoad:
         lba = int(self._random.integers(known.extent_blocks - known.blocks + 1))
         data = self._expected(lba * known.lba_bytes, known.blocks * known.lba_bytes)
         cause = yield from self._compare(lba, data, cause)
-        self.reads += 1
-        self.read_latency_ps += cause.at_ps - start_ps
+        self._has_read(start_ps, cause)
         return cause
 
     def _write(self, cause: Cause) -> Generator[Any, Any, Cause]:
@@ -147,18 +181,5 @@ class BackgroundLoad:
         )
         self._written[place] = data
         self._free.append(place)
-        self.writes += 1
-        self.write_latency_ps += cause.at_ps - start_ps
-        return cause
-
-    def _compare(self, lba: int, expected: bytes, cause: Cause) -> Generator[Any, Any, Cause]:
-        """Read blocks; :exc:`DeviceError` unless they hold what is expected."""
-        blocks, lba_bytes = self._parameters.blocks, self._parameters.lba_bytes
-        data, cause = yield from read_blocks(
-            self._driver, lba, blocks, lba_bytes, cause, request=BACKGROUND_REQUEST
-        )
-        if data != expected:
-            raise DeviceError(
-                f"background read of {blocks} blocks from {lba} must bring what is there"
-            )
+        self._has_written(start_ps, cause)
         return cause

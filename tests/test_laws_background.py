@@ -1,8 +1,15 @@
 """What another process of the host does to the SSD, and what it does not do to the subgraphs."""
 
-import pytest
+from itertools import pairwise
 
+import pytest
+import yaml
+
+from cosim.config.load import load_config
+from cosim.errors import UserError
 from cosim.results import RunResult, summarize
+from cosim.systems.inputs import load_inputs
+from host.errors import TraceError
 from tests.scenarios.written import written
 from tests.system_runs import hub_configuration, reference, run, systems
 
@@ -98,6 +105,55 @@ def test_every_key_of_writes_matters(key, value):
         for change in ({}, {key: value})
     )
     assert changed.result.counters != busy.result.counters
+
+
+@pytest.fixture(scope="module")
+def block_trace(tmp_path_factory):
+    """Four requests in turn, two of them beyond any area of these devices."""
+    path = tmp_path_factory.mktemp("trace") / "some.trace"
+    kinds = [(0, 2, 1), (2, 2, 0), (999_999, 2, 1), (1_000_001, 1, 0)]
+    path.write_text(
+        "".join(
+            f"{938_513_000 + 4000 * n} 7 {sector} {sectors} {kind}\n"
+            for n in range(300)
+            for sector, sectors, kind in [kinds[n % 4]]
+        )
+    )
+    return str(path)
+
+
+def test_a_block_trace_is_replayed_beside_mini_batches(block_trace):
+    load = {"trace": block_trace, "write_area": "4 KiB", "seed": 3}
+    alone = sampled("firmware-csd", written_beside())
+    busy = sampled("firmware-csd", written_beside(load))
+    assert busy.latencies_ps[0] > alone.latencies_ps[0]
+    found = summarized(busy)["background"]
+    assert found["reads"] > 5
+    assert found["writes"] > 5
+    arrivals = [span for span in busy.spans if span.stage == "background.arrival"]
+    assert len(arrivals) == found["reads"] + found["writes"]
+    gaps = {after.start_ps - one.start_ps for one, after in pairwise(arrivals)}
+    assert gaps == {4_000_000}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"beyond": "refuse"}, r"some.trace:3: a read must end within the \d+ blocks of"),
+        ({"write_area": None}, "some.trace:2: must be a read, as there is no write_area"),
+        (
+            {"size": "1 KiB"},
+            "must have no reads_in_flight, writes_in_flight or size",
+        ),
+    ],
+)
+def test_a_block_trace_that_does_not_fit_is_refused(block_trace, tmp_path, change, message):
+    load = {"trace": block_trace, "write_area": "4 KiB", "seed": 3} | change
+    document = written_beside({key: value for key, value in load.items() if value is not None})
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump(document))
+    with pytest.raises((UserError, TraceError), match=message):
+        load_inputs(load_config(path))
 
 
 def test_writes_are_the_same_on_both_simulators():

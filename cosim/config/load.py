@@ -17,6 +17,7 @@ from cosim.config.part import Part, nearest, validate
 from cosim.config.platform import PLATFORM_FOLDER, FpgaPlatform, HostPlatform, SsdPlatform
 from cosim.config.yaml_source import KeyPath, YamlSource, dotted, read_yaml
 from cosim.errors import UserError
+from host.formats.mqsim import BlockRequest
 
 __all__ = [
     "PLATFORM_FOLDER",
@@ -132,19 +133,28 @@ def check_page_buffers(loaded: LoadedConfig, edge_bytes: int) -> None:
             raise loaded.source.error(key, message) from None
 
 
-def check_backgrounds(loaded: LoadedConfig, edge_bytes: int) -> None:
+def check_backgrounds(
+    loaded: LoadedConfig,
+    edge_bytes: int,
+    requests: Mapping[str, tuple[BlockRequest, ...]],
+) -> None:
     """Refuse a background load that its SSD cannot have beside lists of ``edge_bytes``.
+
+    ``requests`` are those of traces, by the name of the system.
 
     Raises
     ------
     UserError
         With the line of the key.
+    TraceError
+        With the line of the trace.
     """
     for place, system in _places(loaded):
         if system.background is None:
             continue
+        found = requests.get(system.name, ())
         try:
-            check_background(loaded.platforms.ssd, system.background, edge_bytes)
+            check_background(loaded.platforms.ssd, system.background, edge_bytes, found)
         except ValueError as error:
             name, _, message = str(error).partition(" ")
             key: KeyPath = ("systems", place, "background", name)

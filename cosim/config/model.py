@@ -43,14 +43,21 @@ Word64 = Annotated[int, Field(ge=0, lt=2**64)]
 
 
 class Background(Part):
-    """Ordinary reads and writes of another process on the same SSD."""
+    """Ordinary reads and writes of another process on the same SSD.
 
-    reads_in_flight: NotNegative
+    They are of a synthetic mix, or those of a block ``trace``.
+    """
+
+    reads_in_flight: NotNegative = 0
     """Reads outstanding at once, at random places of the edge lists."""
     writes_in_flight: NotNegative = 0
     """Writes outstanding at once, at random places of ``write_area``."""
-    size: Size
+    size: Size | None = None
     """Of each, in whole logical blocks."""
+    trace: str | None = None
+    """A file in MQSim's form, whose requests arrive when it says so."""
+    beyond: Literal["wrap", "refuse"] | None = None
+    """What becomes of its requests beyond their area; ``wrap`` where it is absent."""
     write_area: Size | None = None
     """Of the blocks behind the edge lists to which writes go."""
     seed: Word64
@@ -58,8 +65,18 @@ class Background(Part):
 
     @model_validator(mode="after")
     def _something(self) -> "Background":
+        if self.trace is not None:
+            if self.reads_in_flight + self.writes_in_flight or self.size is not None:
+                raise ValueError(
+                    "must have no reads_in_flight, writes_in_flight or size beside a trace"
+                )
+            return self
+        if self.beyond is not None:
+            raise ValueError("must have beyond only beside a trace")
+        if self.size is None:
+            raise ValueError("must give the size of each command, or a trace")
         if not self.reads_in_flight + self.writes_in_flight:
-            raise ValueError("must have reads_in_flight or writes_in_flight above 0")
+            raise ValueError("must have reads_in_flight or writes_in_flight above 0, or a trace")
         if (self.write_area is None) != (self.writes_in_flight == 0):
             raise ValueError("must give write_area exactly if writes_in_flight is above 0")
         return self

@@ -1,12 +1,14 @@
 """The graph and the trace of a run, checked against each other before anything is simulated."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from cosim.config.load import LoadedConfig, check_backgrounds, check_page_buffers
 from cosim.errors import UserError
 from host import reference
 from host.formats.load import load_graph
+from host.formats.mqsim import BlockRequest, read_mqsim
 from host.graph import Graph
 from host.subgraph import Subgraph, subgraph_sha256
 from host.trace import Trace
@@ -22,6 +24,8 @@ class Inputs:
     graph: Graph
     trace: Trace
     id_bytes: int
+    requests: Mapping[str, tuple[BlockRequest, ...]] = field(default_factory=dict)
+    """Of background traces, by the name of the system."""
 
     @cached_property
     def reference(self) -> tuple[Subgraph, ...]:
@@ -72,9 +76,14 @@ def load_inputs(loaded: LoadedConfig) -> Inputs:
             name=f"{loaded.source.file}: run.trace",
         )
     trace.check(graph)
-    inputs = Inputs(graph, trace, run.graph.id_bytes)
+    requests = {
+        system.name: read_mqsim(loaded.file(system.background.trace), system.background.trace)
+        for system in loaded.config.systems
+        if system.background is not None and system.background.trace is not None
+    }
+    inputs = Inputs(graph, trace, run.graph.id_bytes, requests)
     check_page_buffers(loaded, inputs.edge_bytes)
-    check_backgrounds(loaded, inputs.edge_bytes)
+    check_backgrounds(loaded, inputs.edge_bytes, requests)
     return inputs
 
 

@@ -47,7 +47,7 @@ from cosim.units.channel import ChannelPort
 from cosim.units.counters import gather_counters, unit_counters
 from cosim.units.gather import GatherPort
 from firmware_model.device import Device
-from host.background import BackgroundLoad
+from host.background import Load
 from host.costs import HostCpu
 from host.driver import NvmeDriver
 from host.firmware_csd import FirmwareCsdHost, FirmwareCsdParameters
@@ -87,7 +87,7 @@ class Machine:
         The gather unit, where the system has an FPGA card.
     hops : CardHops, optional
         The hop sequencer, where that card has one.
-    background : BackgroundLoad, optional
+    background : Load, optional
         Reads and writes of another process, where the system has them.
     """
 
@@ -104,7 +104,7 @@ class Machine:
     host: FirmwareCsdHost | FirmwareHopsHost | FpgaCsdHost | FpgaHopsHost
     gather: GatherPort | None
     hops: CardHops | None
-    background: BackgroundLoad | None = None
+    background: Load | None = None
     card_registers: CardRegisters | None = None
     registers: dict[str, int] = field(default_factory=dict)
     """What the host has read of them."""
@@ -177,7 +177,7 @@ class Machine:
         background = None
         if system.background is not None:
             background, registers = background_load(
-                kernel, host_port, platforms, system.background, ids
+                kernel, host_port, platforms, system, ids, inputs.requests
             )
             queues.append(registers)
         parameters = firmware_parameters(ssd, system, inputs.edge_bytes)
