@@ -3,12 +3,18 @@
 import re
 
 import pytest
+import yaml
 
+from cosim.config.load import check_backgrounds, load_config
+from cosim.errors import UserError
+from cosim.medium import IdArray
+from cosim.systems.background import background_load
 from host.background_trace import Area, BlockCommand, TraceLoad, block_commands
 from host.errors import DeviceError, TraceError
 from host.formats.mqsim import BlockRequest, read_mqsim
 from host.reference import sample
 from host.subgraph import subgraph_sha256
+from tests.system_runs import configuration
 from tests.test_host_background import Loaded, Written
 
 LINES = "938513000 4 16 16 1\n938513000 0 7 2 0\n\n938514500 3 1000000 1 1\n"
@@ -178,3 +184,35 @@ def test_a_write_that_is_lost_ends_the_run():
     setting.load._written = Forgetful()
     with pytest.raises(DeviceError, match="must bring what is there"):
         setting.run_for(10**10)
+
+
+@pytest.mark.parametrize("load", [
+    {"seed": 1}, {"seed": 1, "beyond": "wrap"}, {"seed": 1, "write_area": "64 KiB"},
+])  # fmt: skip
+def test_a_configured_trace_is_read_and_replayed(tmp_path, load):
+    """As systems are put together: the file, its check against the SSD, and the load."""
+    setting = Loaded()
+    ids = IdArray(setting.graph.indices, 8)
+    (tmp_path / "some.trace").write_text("".join(f"{n} 0 {n * 9000} 1 1\n" for n in range(20)))
+    background = {"trace": "some.trace", **load}
+    path = tmp_path / "config.yaml"
+    system = {"kind": "firmware-csd", "background": background}
+    path.write_text(yaml.safe_dump(configuration(systems=[system])))
+    requests = {"firmware-csd": read_mqsim(tmp_path / "some.trace", "some.trace")}
+    loaded = load_config(path)
+    (system,) = loaded.config.systems
+    if "write_area" in load:
+        with pytest.raises(UserError, match="write_area must not be given for an SSD without"):
+            check_backgrounds(loaded, ids.length_bytes, requests)
+        return
+    check_backgrounds(loaded, ids.length_bytes, requests)
+    replay, registers = background_load(
+        setting.kernel, setting.port, loaded.platforms, system, ids, requests
+    )
+    assert registers.number == 2
+    commands = replay._commands
+    assert [one.arrival_ps for one in commands] == [1000 * n for n in range(20)]
+    most = ids.length_bytes // replay._lba_bytes
+    assert [one.lba for one in commands] == [
+        n * 9000 * 512 // replay._lba_bytes % most for n in range(20)
+    ]
