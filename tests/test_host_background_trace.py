@@ -1,6 +1,7 @@
 """A block trace beside the mini-batches: its form, where its requests go, and its replay."""
 
 import re
+from collections import Counter
 
 import pytest
 import yaml
@@ -9,7 +10,9 @@ from cosim.config.load import check_backgrounds, load_config
 from cosim.errors import UserError
 from cosim.medium import IdArray
 from cosim.systems.background import background_load
+from host import background_trace
 from host.background_trace import Area, BlockCommand, TraceLoad, block_commands
+from host.block_write import write_blocks
 from host.errors import DeviceError, TraceError
 from host.formats.mqsim import BlockRequest, read_mqsim
 from host.reference import sample
@@ -128,8 +131,12 @@ def test_requests_arrive_when_the_trace_says_so():
     # All that came before the mini-batch ended, and no more.
     assert latency_ps // gap_ps <= len(arrivals) <= latency_ps // gap_ps + 1
     assert replayed.load.reads == len(arrivals) > 5
-    crowded = Replayed(gap_ps // 40)
-    assert crowded.sample()[0] > latency_ps
+    crowded = Replayed(gap_ps // 8)
+    crowded_ps, _ = crowded.sample()
+    assert crowded_ps > latency_ps
+    # Nothing arrives while the others are waited for.
+    came = sum(span.stage == "background.arrival" for span in crowded.kernel.spans)
+    assert crowded.load.reads == came <= crowded_ps // (gap_ps // 8) + 1
     means = [one.load.read_latency_ps / one.load.reads for one in (replayed, crowded)]
     assert means[1] > means[0]
     assert crowded.most_at_once() == 3  # a queue of four entries
@@ -163,10 +170,24 @@ def written(lbas, blocks=2, gap_ps=1000):
     return setting
 
 
-def test_writes_of_the_same_blocks_follow_each_other_and_are_read_again():
+def test_writes_of_the_same_blocks_follow_each_other_and_are_read_again(monkeypatch):
+    under_way, most = Counter(), Counter()
+
+    def watched(driver, lba, data, lba_bytes, cause, **more):
+        blocks = range(lba, lba + len(data) // lba_bytes)
+        under_way.update(blocks)
+        most.update({block: under_way[block] - most[block] for block in blocks})
+        most["all"] = max(most["all"], sum(under_way.values()))
+        cause = yield from write_blocks(driver, lba, data, lba_bytes, cause, **more)
+        under_way.subtract(blocks)
+        return cause
+
+    monkeypatch.setattr(background_trace, "write_blocks", watched)
     setting = written([0, 1, 0, 1, 2, 0, 1])
     load = setting.run_for(10**10)
     assert load.writes == 7
+    assert most.pop("all") == 4  # two writes of others
+    assert set(most.values()) == {1}
     counts = setting.device.counts()
     assert counts["block_reads"] == len(load._written) == 4
     apart = written([0, 2, 4, 6], gap_ps=10**8).run_for(10**10)
