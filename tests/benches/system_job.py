@@ -4,12 +4,19 @@ import json
 from pathlib import Path
 from unittest.mock import patch
 
+import numpy as np
+
+from cosim.config.build import bch_code
 from cosim.config.load import load_config, unpack
+from cosim.conservation import check_bytes
 from cosim.medium import IdArray
 from cosim.results import save_system
 from cosim.systems.inputs import load_inputs
 from cosim.systems.machine import Machine
 from cosim.units.lun_array import TIMES
+from firmware_model.device import Device
+from host.block_read import read_blocks
+from host.block_write import write_blocks
 from host.errors import NvmeError
 from rtl.contract.channel import ArrayOperation
 from rtl.contract.codec import pack
@@ -20,6 +27,16 @@ from rtl.contract.nand_array import NandArrayTimes
 HANG_PS = 60_000_000
 LISTS = 64
 """Of a launch of :func:`run_two_workers`: more work than the software between two launches."""
+
+
+class SilentPort:
+    """A PCIe port from which no doorbell comes."""
+
+    def __init__(self, kernel):
+        self._kernel = kernel
+
+    def next_doorbell(self):
+        return self._kernel.env.event()
 
 
 class BlindGraph:
@@ -183,3 +200,57 @@ async def run_refused(dut, job):
     with patch("host.ns_config.MAGIC", 0):
         machine = await start(dut, job)
         await machine.run()
+
+
+def idle(kernel):
+    """Let 200 us pass."""
+    yield kernel.env.timeout(2 * 10**8)
+    return kernel.origin("host-cpu", "test.idle")
+
+
+async def run_writes(dut, job):
+    """Write ``pages``, one block each fourth time; read them, find them again, run the trace."""
+    folder = Path(job["folder"])
+    machine = await start(dut, job)
+    parameters = machine.device.parameters
+    size = parameters.layout.lba_bytes
+    blocks = parameters.layout.lbas
+    generator = np.random.default_rng(1)
+    model = {}
+    cause = machine.kernel.origin("host-cpu", "test.start")
+    for number, page in enumerate(job["pages"]):
+        first, count = page * blocks, 1 if number % 4 == 3 else blocks
+        data = generator.bytes(count * size)
+        cause = await machine.do(write_blocks(machine.driver, first, data, size, cause))
+        model |= {first + at: data[at * size : (at + 1) * size] for at in range(count)}
+    cause = await machine.do(idle(machine.kernel))
+    assert not machine.device.layer.ftl.needs_collection(0), "the collector must have ended"
+    wrong, lost = [], []
+    for block in model:  # of which few are left in the page buffer
+        data, cause = await machine.do(read_blocks(machine.driver, block, 1, size, cause))
+        if data != model[block]:
+            wrong.append(block)
+    again = Device(
+        machine.kernel,
+        SilentPort(machine.kernel),
+        machine.flash,
+        parameters,
+        code=bch_code(machine.platforms.ssd),
+    )
+    cause = await machine.do(again.recover(machine.kernel.origin("host-cpu", "test.power")))
+    for page in {block // blocks for block in model}:
+        places = []
+        for device in (machine.device, again):
+            place, cause = await machine.do(device.layer.places.find(page, cause, request=0))
+            places.append(place)
+        if places[0] != places[1]:
+            lost.append(page)
+    save_system(await machine.run(), folder)
+    check_bytes(machine.kernel.spans)
+    subgraphs = [
+        [graph.result_bytes(hop).hex() for hop in range(len(graph.hops))]
+        for graph in machine.subgraphs
+    ]
+    (folder / "subgraphs.json").write_text(json.dumps(subgraphs))
+    found = {"wrong": wrong, "lost": lost, "counters": machine.counters()}
+    (folder / "writes.json").write_text(json.dumps(found))
