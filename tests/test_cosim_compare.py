@@ -193,7 +193,10 @@ def test_a_background_load_that_cannot_be_is_refused(refusal, write, load, rule)
 @pytest.mark.parametrize(
     ("load", "rule"),
     [
-        ({"reads_in_flight": 0}, "must have reads_in_flight or writes_in_flight above 0"),
+        (
+            {"reads_in_flight": 0},
+            "must have reads_in_flight or writes_in_flight above 0, or a trace",
+        ),
         ({"writes_in_flight": 1}, "must give write_area exactly if writes_in_flight is above 0"),
         ({"write_area": "1 MiB"}, "must give write_area exactly if writes_in_flight is above 0"),
     ],
