@@ -81,7 +81,7 @@ class ReadMemory:
     delays requests and answers; ``latency`` is the least number of clocks between them.
     """
 
-    def __init__(self, axi, scenario, *, stalls=0, latency=0, seed=0):
+    def __init__(self, axi, scenario, *, stalls=0, latency=0, seed=0, ports=()):
         self._axi = axi
         self._scenario = scenario
         self._latency = latency
@@ -90,8 +90,9 @@ class ReadMemory:
         self._waiting = {}
         self.requests = []
         """(clock, id, address, beats) of each request."""
+        self._ports = ports
         self.in_flight = 0
-        """Most requests of one ID at a time."""
+        """Most requests of one of ``ports`` at a time, each being its IDs."""
 
     async def serve(self, ctx):
         ar, r = self._axi.ar, self._axi.r
@@ -127,7 +128,9 @@ class ReadMemory:
         for beat in range(beats):
             address = request.addr + beat * size
             queue.append((clock + self._latency, address, size, beat == beats - 1))
-        self.in_flight = max(self.in_flight, sum(last for *_, last in queue))
+        for ids in self._ports:
+            waiting = [beat for id in ids for beat in self._waiting.get(id, ())]
+            self.in_flight = max(self.in_flight, sum(last for *_, last in waiting))
 
     def _answer(self, ctx, r, clock):
         ready = [id for id, queue in self._waiting.items() if queue and queue[0][0] <= clock]

@@ -22,7 +22,14 @@ class GatherBench:
         parameters = {"data_bits": 8 * scenario.beat_bytes, **limits, **parameters}
         self.scenario = scenario
         self.dut = GatherUnit(**parameters)
-        self.memory = ReadMemory(self.dut.axi, scenario, stalls=stalls, latency=latency, seed=seed)
+        self.memory = ReadMemory(
+            self.dut.axi,
+            scenario,
+            stalls=stalls,
+            latency=latency,
+            seed=seed,
+            ports=self.dut.axi_ids[1 + self.dut.lanes :],
+        )
         self.stalls = stalls
         self.hold = hold
         self.abort = abort or {}

@@ -173,7 +173,7 @@ def test_reads_stop_while_results_are_not_taken(result_words, ids):
     scenario.max_fan_out = 8
     bench = GatherBench(scenario, hold=400, result_words=result_words).run()
     bench.check()
-    before = [clock for clock, id, *_ in bench.memory.requests if id == 2 and clock < 400]
+    before = [clock for clock, id, *_ in bench.memory.requests if id > 1 and clock < 400]
     assert len(before) == ids
 
 
@@ -239,7 +239,7 @@ def draws_scenario(targets, fan_out, degree=1000):
 def test_id_reads_of_neighbouring_targets_follow_without_a_gap():
     bench = GatherBench(draws_scenario(16, 64), latency=12, outstanding=64).run()
     bench.check()
-    clocks = [clock for clock, id, *_ in bench.memory.requests if id == 2]
+    clocks = [clock for clock, id, *_ in bench.memory.requests if id > 1]
     assert len(clocks) + bench.pulses["merged"] == 1024
     # One word a clock leaves the unit, headers too, and descriptors take request slots.
     assert clocks[-1] - clocks[0] < 1024 + 16 + 8

@@ -103,7 +103,7 @@ def test_ids_side_by_side_in_a_beat_are_read_once(lists, id_bytes, reads, latenc
     bench.check()
     ids = sum(position < 64 for positions in lists for position in positions) - (len(lists) > 1)
     assert (bench.pulses["issued"], bench.pulses["merged"]) == (reads, ids - reads)
-    assert sum(id == 2 for _, id, *_ in bench.memory.requests) == reads
+    assert sum(id > 1 for _, id, *_ in bench.memory.requests) == reads
 
 
 def test_a_beat_that_failed_fails_all_who_share_it():

@@ -53,7 +53,7 @@ def _arbiter(design=ReadArbiter):
 
 
 def _ids(design=IdReader):
-    reader = design(ID_AXI, id=1, outstanding=2, result_words=1)
+    reader = design(ID_AXI, ids=range(1, 2), outstanding=2, result_words=1)
     return IdReaderCheck(reader, settle=IDS_CLOCKS)
 
 

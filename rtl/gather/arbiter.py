@@ -1,6 +1,6 @@
 """Joins the unit's read ports into one."""
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -10,11 +10,12 @@ __all__ = ["ReadArbiter"]
 
 
 class ReadArbiter(wiring.Component):
-    """Joins read ports, each with the AXI ID of its number, into one.
+    """Joins read ports, each with AXI IDs of its own, into one.
 
-    Of the first ``urgent`` ports lower numbers come first, then the others take turns. Requests
-    wait in a queue until they are taken. Beats have a register, and go to the port that their ID
-    names, which must be ready at all times.
+    Of the first ``urgent`` ports lower numbers come first, then the others take turns: one goes on
+    for ``run`` requests, or until it has none, since addresses of a port lie closer together than
+    those of several. Requests wait in a queue until they are taken. Beats have a register, and go
+    to the port that their ID names, which must be ready at all times.
 
     Parameters
     ----------
@@ -24,6 +25,10 @@ class ReadArbiter(wiring.Component):
         How many.
     urgent : int, optional
         All but the last one, if not given.
+    run : int, optional
+        Requests of a port in a row, while others ask; a power of two.
+    ids : sequence of range, optional
+        AXI IDs of each port: a power of two of them from a multiple of it on; else its number.
 
     Members
     -------
@@ -33,12 +38,21 @@ class ReadArbiter(wiring.Component):
         The bus.
     """
 
-    def __init__(self, axi, ports, *, urgent=None):
-        if not 1 <= ports <= 1 << axi.id_bits:
+    def __init__(self, axi, ports, *, urgent=None, run=1, ids=None):
+        ids = [range(number, number + 1) for number in range(ports)] if ids is None else ids
+        if not ids or max(each.stop for each in ids) > 1 << axi.id_bits:
             raise ValueError(f"ID width must tell {ports} ports apart, not {axi.id_bits} bits")
+        for each in ids:
+            count = len(each)
+            if count < 1 or count & count - 1 or each.start % count:
+                raise ValueError(f"IDs of a port must be 2^n from a multiple of it on, not {each}")
+        if not isinstance(run, int) or run < 1 or run & run - 1:
+            raise ValueError(f"Run must be a power of two of requests, not {run!r}")
         self._axi = axi
         self._ports = ports
         self._urgent = ports - 1 if urgent is None else urgent
+        self._run = run
+        self._ids = ids
         super().__init__({"axi": Out(axi), **{f"port{n}": In(axi) for n in range(ports)}})
 
     def elaborate(self, platform):
@@ -70,9 +84,19 @@ class ReadArbiter(wiring.Component):
             m.d.comb += taken.eq(later & -later)
         with m.Else():
             m.d.comb += taken.eq(turns & -turns)
+        before, count, past = Signal(len(turns)), Signal(range(self._run)), Signal(range(self._run))
+        ends = Signal()
+        m.d.comb += [
+            past.eq(Mux((taken & before) != 0, count, 0)),
+            ends.eq(past == self._run - 1),
+        ]
         with m.If((urgent == 0) & turns.any() & self._has_room(m)):
-            # Those above the one that is served come next.
-            m.d.sync += behind.eq(~(taken | (taken - 1)))
+            # Those above the one that is served come next, and before them itself in its run.
+            m.d.sync += [
+                behind.eq(~((taken - 1) | Mux(ends, taken, 0))),
+                before.eq(taken),
+                count.eq(past + 1),
+            ]
         return Cat((urgent & -urgent)[: self._urgent], taken & (urgent == 0).replicate(len(turns)))
 
     def _has_room(self, m):
@@ -84,5 +108,8 @@ class ReadArbiter(wiring.Component):
         m.d.comb += r.ready.eq(1)
         m.d.sync += beat.eq(r.payload)
         for number, port in enumerate(ports):
-            m.d.sync += valid[number].eq(r.valid & (r.payload.id == number))
+            ids = self._ids[number]
+            shift = (len(ids) - 1).bit_length()
+            mine = r.payload.id >> shift == ids.start >> shift
+            m.d.sync += valid[number].eq(r.valid & mine)
             m.d.comb += [port.r.payload.eq(beat), port.r.valid.eq(valid[number])]

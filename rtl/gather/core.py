@@ -15,16 +15,17 @@ from rtl.contract.gather import (
     result_transfer,
 )
 from rtl.gather.arbiter import ReadArbiter
-from rtl.gather.burst import DEPTH
+from rtl.gather.burst import DEPTH as POSITION_DEPTH
 from rtl.gather.control import LaunchControl
-from rtl.gather.descriptors import DescriptorFetcher
+from rtl.gather.descriptors import BURST, DescriptorFetcher
+from rtl.gather.descriptors import DEPTH as DESCRIPTOR_DEPTH
 from rtl.gather.jobs import DescriptorChecker
 from rtl.gather.lane import GatherLane, JobDealer
 from rtl.gather.meter import LaunchMeter
 from rtl.gather.results import ResultWriter
 from rtl.gather.rows import ring_rows
 
-__all__ = ["COUNTS", "LANES", "PULSES", "GatherUnit"]
+__all__ = ["COUNTS", "LANES", "PULSES", "GatherUnit", "id_ranges"]
 
 LANES = (1, 2, 4, 8)
 METERED = ("delivered", "output_stalled", "memory_stalled", "gap")
@@ -33,6 +34,24 @@ LANE_COUNTS = ("issued", "merged", "blocked")
 WORD_COUNTS = ("words", "ids")
 COUNTS = (*LANE_COUNTS, *WORD_COUNTS)
 """What the unit says of a clock, for counters: a bit, or a number."""
+MOST_IDS = 8
+"""AXI IDs of a lane's id reads at most."""
+RUN = 32
+"""Id reads of a lane before the next one's turn: ids of a list often lie in a row of the DRAM."""
+
+
+def id_ranges(lanes, id_bits, outstanding):
+    """AXI IDs of the unit's ports: descriptors, positions of each lane, ids of each lane.
+
+    Each lane has as many for its ids as there are, a power of two, at most :data:`MOST_IDS` and no
+    more than it has reads in flight.
+    """
+    first = [range(number, number + 1) for number in range(1 + lanes)]
+    each = min(MOST_IDS, outstanding // lanes)
+    while each * (lanes + -(-len(first) // each)) > 1 << id_bits:
+        each //= 2
+    begin = each * -(-len(first) // each)
+    return first + [range(begin + lane * each, begin + (lane + 1) * each) for lane in range(lanes)]
 
 
 def _is_power(value):
@@ -53,15 +72,16 @@ class GatherUnit(wiring.Component):
     Descriptors are dealt to lanes in turn. Each lane draws or fetches positions, and asks for up to
     one id a clock; an id in the same beat as the one before it in its lane needs no read of its
     own. Descriptors and positions are fetched ahead, so that reads of a target follow those of the
-    one before it without a gap. AXI ID 0 reads descriptors, the next ``lanes`` positions, and the
-    next ``lanes`` ids: answers may come in any order across them.
+    one before it without a gap. AXI ID 0 reads descriptors, the next ``lanes`` positions. Behind
+    them each lane has up to :data:`MOST_IDS` for its ids, which it takes by turns, so that the
+    memory may answer in another order: :func:`id_ranges`.
 
     Parameters
     ----------
     data_bits : int
         Width of the bus, 64 to 1024.
     id_bits : int
-        Width of AXI IDs: 1 + 2 * ``lanes`` are used.
+        Width of AXI IDs: 1 + 2 * ``lanes`` at least, as many as there are for ids of a lane.
     lanes : int
         1, 2, 4 or 8.
     outstanding : int
@@ -143,6 +163,7 @@ class GatherUnit(wiring.Component):
         self._max_fan_out = max_fan_out
         self._max_distinct = max_distinct
         self._axi = Axi4Read(64, data_bits, id_bits)
+        self._id_ranges = id_ranges(lanes, id_bits, outstanding)
         super().__init__(
             {
                 "now": In(48),
@@ -165,6 +186,11 @@ class GatherUnit(wiring.Component):
     @property
     def id_bits(self):
         return self._axi.id_bits
+
+    @property
+    def axi_ids(self):
+        """AXI IDs of descriptors, then of each lane's positions, then of each lane's ids."""
+        return self._id_ranges
 
     @property
     def lanes(self):
@@ -198,7 +224,7 @@ class GatherUnit(wiring.Component):
             self._lanes, rows, result_words=self._result_words
         )
         m.submodules.arbiter = arbiter = ReadArbiter(
-            axi, 1 + 2 * self._lanes, urgent=1 + self._lanes
+            axi, 1 + 2 * self._lanes, urgent=1 + self._lanes, run=RUN, ids=self._id_ranges
         )
         lanes = [self._lane(m, number, rows) for number in range(self._lanes)]
         connect(m, fetcher.axi, arbiter.port0)
@@ -237,7 +263,7 @@ class GatherUnit(wiring.Component):
         lane = GatherLane(
             self._axi,
             position_id=1 + number,
-            id_id=1 + self._lanes + number,
+            ids=self._id_ranges[1 + self._lanes + number],
             outstanding=self._outstanding // self._lanes,
             max_distinct=self._max_distinct,
             rows=rows,
@@ -259,7 +285,8 @@ class GatherUnit(wiring.Component):
         ]
 
     def _count(self, m, checker, lanes):
-        m.submodules.meter = meter = LaunchMeter(self._outstanding + (1 + self._lanes) * DEPTH)
+        fetched = DESCRIPTOR_DEPTH + self._lanes * POSITION_DEPTH
+        m.submodules.meter = meter = LaunchMeter(self._outstanding + fetched)
         ar, r = self.axi.ar, self.axi.r
         m.d.comb += [
             self.seen.eq(checker.seen),
@@ -273,8 +300,8 @@ class GatherUnit(wiring.Component):
             meter.busy.eq(self.busy),
             meter.request.eq(ar.valid),
             meter.granted.eq(ar.valid & ar.ready),
-            # No burst has more than 8.
-            meter.beats.eq(ar.payload.len[:3]),
+            # No burst is longer.
+            meter.beats.eq(ar.payload.len[: (BURST - 1).bit_length()]),
             meter.answer.eq(self.beat),
             meter.word.eq(self.results.valid),
             meter.taken.eq(self.results.ready),

@@ -8,9 +8,13 @@ from rtl.contract.codec import byte_size
 from rtl.contract.gather import GatherDescriptor
 from rtl.gather.burst import BurstReader
 
-__all__ = ["DescriptorFetcher", "DescriptorRun", "FetchedDescriptor"]
+__all__ = ["BURST", "DEPTH", "DescriptorFetcher", "DescriptorRun", "FetchedDescriptor"]
 
 DESCRIPTOR_BYTES = byte_size(GatherDescriptor)
+BURST = 16
+"""Beats of a burst: rows that ids have closed since the last one are opened once for each."""
+DEPTH = 2 * BURST
+"""Beats of descriptors that can be in flight or kept."""
 
 
 class DescriptorRun(data.Struct):
@@ -64,7 +68,7 @@ class DescriptorFetcher(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.reader = reader = BurstReader(self._axi, id=self._id)
+        m.submodules.reader = reader = BurstReader(self._axi, id=self._id, burst=BURST, depth=DEPTH)
         connect(m, reader.axi, flipped(self.axi))
         each = max(self._axi.data_bits // (8 * DESCRIPTOR_BYTES), 1)
         beats = max(8 * DESCRIPTOR_BYTES // self._axi.data_bits, 1)

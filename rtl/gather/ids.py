@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from rtl.contract.axi import Burst
 from rtl.contract.gather import GatherStatus
+from rtl.gather.beat_places import BeatPlaces
 from rtl.gather.positions import Pick, Target
 from rtl.gather.queue import QUEUED, Queue, RunUp
 from rtl.gather.rows import RowCount
@@ -16,6 +17,8 @@ FLAGS = ("read", "shared", "wide", "end", "last")
 POSITION = data.StructLayout({"position": 32, "tag": Pick})
 STEPS = 4
 """Registers of a request: joined with its target, judged, placed, compared."""
+ASKED = 4
+"""Reads that can wait for their turn on the bus, so that there are some when it comes."""
 
 
 class Request(data.Struct):
@@ -160,16 +163,17 @@ class IdRequester(wiring.Component):
 class IdReader(wiring.Component):
     """Reads one beat a request over AXI, none for a shared one, and pairs answers with requests.
 
-    All reads have one AXI ID, so answers come in order; each has a place in a queue, so ``axi.r``
-    never waits. What needs a row of the ring goes on only with a ``credit``; at most
-    ``outstanding`` requests are on their way, from here until their beat has been looked at.
+    Reads take the AXI IDs by turns, so answers may come in another order; each has a place of its
+    own (:class:`BeatPlaces`), so ``axi.r`` never waits. What needs a row of the ring goes on only
+    with a ``credit``; at most ``outstanding`` requests are on their way, from here until their beat
+    has been looked at.
 
     Parameters
     ----------
     axi : Axi4Read
         Signature of the port.
-    id : int
-        AXI ID.
+    ids : range
+        AXI IDs: a power of two of them, at most ``outstanding``, from a multiple of it on.
     outstanding : int
         Requests in flight; a power of two.
     result_words : int
@@ -195,9 +199,9 @@ class IdReader(wiring.Component):
         One a request, in order: it is there for one clock.
     """
 
-    def __init__(self, axi, *, id, outstanding, result_words):
+    def __init__(self, axi, *, ids, outstanding, result_words):
         self._axi = axi
-        self._id = id
+        self._ids = ids
         self._outstanding = outstanding
         self._result_words = result_words
         flags = ("reserve", "issued", "merged", "blocked", "outcome_valid")
@@ -215,6 +219,10 @@ class IdReader(wiring.Component):
     @property
     def outstanding(self):
         return self._outstanding
+
+    @property
+    def _id_width(self):
+        return (len(self._ids) - 1).bit_length()
 
     def elaborate(self, platform):
         m = Module()
@@ -239,8 +247,8 @@ class IdReader(wiring.Component):
         go, may = Signal(), Signal()
         beat_bits = (self._axi.data_bits // 8).bit_length() - 1
         m.submodules.rows = rows = RowCount(self._result_words)
-        m.submodules.asked = asked = Queue(64 - beat_bits, 2)
-        ar = self.axi.ar
+        m.submodules.asked = asked = Queue(64 - beat_bits, ASKED)
+        ar, turn = self.axi.ar, Signal(self._id_width)
         m.d.comb += [
             self.requests.ready.eq(go),
             may.eq(valid & request.read & (~rows.needs_row | self.credit)),
@@ -261,8 +269,10 @@ class IdReader(wiring.Component):
             ar.payload.addr.eq(asked.head.payload << beat_bits),
             ar.payload.size.eq(beat_bits),
             ar.payload.burst.eq(Burst.INCR),
-            ar.payload.id.eq(self._id),
+            ar.payload.id.eq(self._ids.start | turn),
         ]
+        with m.If(ar.valid & ar.ready):
+            m.d.sync += turn.eq((turn + 1)[: self._id_width])
         m.d.comb += [flight.payload[name].eq(request[name]) for name in ("status", *FLAGS)]
         return go
 
@@ -270,14 +280,15 @@ class IdReader(wiring.Component):
         """Pair beats with requests; returns whether a request is over."""
         r = self.axi.r
         beat = data.StructLayout({"data": self._axi.data_bits, "error": 1})
-        m.submodules.beats = beats = Queue(beat, self._outstanding)
+        m.submodules.beats = beats = BeatPlaces(beat, self._outstanding, len(self._ids))
         first, first_valid, fresh, fire = Signal(self._flight), Signal(), Signal(), Signal()
         newest, picked, picked_valid = Signal(beat), Signal(self._flight), Signal()
         m.d.comb += [
             r.ready.eq(1),
-            beats.entries.valid.eq(r.valid),
-            beats.entries.payload.data.eq(r.payload.data),
-            beats.entries.payload.error.eq(r.payload.resp[1]),
+            beats.arrives.eq(r.valid),
+            beats.id.eq(r.payload.id),
+            beats.beat.data.eq(r.payload.data),
+            beats.beat.error.eq(r.payload.resp[1]),
             flight.ready.eq(~first_valid | fire),
             fire.eq(first_valid & (~fresh | beats.head.valid) & ~self.hold),
             beats.head.ready.eq(fire & fresh),

@@ -57,8 +57,10 @@ class GatherLane(wiring.Component):
     ----------
     axi : Axi4Read
         Signature of both ports.
-    position_id, id_id : int
-        Their AXI IDs.
+    position_id : int
+        AXI ID of positions.
+    ids : range
+        AXI IDs of ids.
     outstanding : int
         As of the :class:`IdReader`.
     max_distinct : int
@@ -84,9 +86,9 @@ class GatherLane(wiring.Component):
         As of the :class:`IdReader`.
     """
 
-    def __init__(self, axi, *, position_id, id_id, outstanding, max_distinct, rows, result_words):
+    def __init__(self, axi, *, position_id, ids, outstanding, max_distinct, rows, result_words):
         self._axi = axi
-        self._ids = (position_id, id_id)
+        self._ids = (position_id, ids)
         self._outstanding = outstanding
         self._max_distinct = max_distinct
         self._rows = rows
@@ -109,13 +111,13 @@ class GatherLane(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        axi, (position_id, id_id) = self._axi, self._ids
+        axi, (position_id, ids) = self._axi, self._ids
         m.submodules.source = source = PositionSource(
             axi, id=position_id, max_distinct=self._max_distinct
         )
         m.submodules.requester = requester = IdRequester(axi.data_bits)
         m.submodules.reader = reader = IdReader(
-            axi, id=id_id, outstanding=self._outstanding, result_words=self._result_words
+            axi, ids=ids, outstanding=self._outstanding, result_words=self._result_words
         )
         m.submodules.collector = collector = TargetCollector(
             self._rows, result_words=self._result_words
