@@ -68,7 +68,7 @@ class TestOurs:
             ),
             (
                 control,
-                "-with m.If(done.words == 0):\n+with m.If(done.words == 1):",
+                "-with m.If(fresh):\n+with m.If(~fresh):",
                 "unaligned",
                 "done.first of launch 0",
             ),
