@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from amaranth.hdl import Assert
 from amaranth.lib import data
 
 from rtl.axi4 import Axi4Read
@@ -147,11 +148,19 @@ def _launch(design=Launch):
     return _slots(LaunchCheck, design)
 
 
-def _stable(name, component, output, depth=3):
-    """A property: the stream that ``output`` takes from the component keeps its payload."""
+def _stable(name, component, output, depth=3, queue=None):
+    """A property: the stream that ``output`` takes from the component keeps its payload.
+
+    ``queue`` takes one from it whose registers have to agree for that, which is claimed as well.
+    """
+
+    def claim(m, made):
+        claim_stable(m, output(made))
+        if queue is not None:
+            m.d.comb += Assert(queue(made).agree)
 
     def make(design=component):
-        return FreeCheck(design(), lambda m, made: claim_stable(m, output(made)))
+        return FreeCheck(design(), claim)
 
     return Property(
         f"{name}-stable",
@@ -270,8 +279,13 @@ PROPERTIES = (
         16,
         _launch,
     ),
-    _stable("axi-request", lambda: ReadArbiter(Axi4Read(64, 512, 2), 3), lambda made: made.axi.ar),
-    _stable("id-request", lambda: IdRequester(512), lambda made: made.requests),
+    _stable(
+        "axi-request",
+        lambda: ReadArbiter(Axi4Read(64, 512, 2), 3),
+        lambda made: made.axi.ar,
+        queue=lambda made: made.kept,
+    ),
+    _stable("id-request", lambda: IdRequester(512), lambda made: made.requests, 12),
     _stable("launch-done", LaunchControl, lambda made: made.done),
     _stable("position", lambda: PositionMixer(8), lambda made: made.positions, 16),
     *GATHER_PROPERTIES,

@@ -53,11 +53,12 @@ class ReadArbiter(wiring.Component):
         self._urgent = ports - 1 if urgent is None else urgent
         self._run = run
         self._ids = ids
+        self.kept = Queue(axi.address_payload, 2)
         super().__init__({"axi": Out(axi), **{f"port{n}": In(axi) for n in range(ports)}})
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.kept = kept = Queue(self._axi.address_payload, 2)
+        m.submodules.kept = kept = self.kept
         connect(m, kept.head, flipped(self.axi.ar))
         ports = [getattr(self, f"port{number}") for number in range(self._ports)]
         chosen = Signal(self._ports)

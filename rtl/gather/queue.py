@@ -37,6 +37,7 @@ class Queue(wiring.Component):
             raise ValueError(f"Queue depth must be a power of two from 2 up, not {depth!r}")
         self._shape = shape
         self._depth = depth
+        self._first, self._next = Signal(range(depth)), Signal(range(depth))
         super().__init__(
             {
                 "entries": In(stream.Signature(shape)),
@@ -49,13 +50,23 @@ class Queue(wiring.Component):
     def depth(self):
         return self._depth
 
+    @property
+    def agree(self):
+        """Value: the registers agree on what is inside. It always holds, for model checking."""
+        level = (self._next - self._first)[: len(self._first)]
+        return (
+            (level == self.level[:-1])
+            & (self.level <= self._depth)
+            & (self.head.valid == (self.level != 0))
+        )
+
     def elaborate(self, platform):
         m = Module()
         m.submodules.places = places = memory.Memory(shape=self._shape, depth=self._depth, init=[])
         write = places.write_port()
         read = places.read_port(domain="comb")
         # Places to read and to write next: each from a register, so that it is there early.
-        first, next_place = Signal(range(self._depth)), Signal(range(self._depth))
+        first, next_place = self._first, self._next
         put, take = Signal(), Signal()
         m.d.comb += [
             # The highest bit is that of ``depth`` alone.
