@@ -80,7 +80,7 @@ def compare(
         }
         total = len(config.systems) * len(inputs.trace.batches)
         progress.begin(f"Simulating {total} mini-batches", total)
-        results = _simulate(builds, loaded, inputs.trace.sha256, folder, progress)
+        results = _simulate(builds, loaded, inputs.sha256, folder, progress)
         progress.begin("Writing results")
         run = RunResult(
             engine=str(simulator),
@@ -88,7 +88,9 @@ def compare(
             reference_sha256=inputs.reference_sha256,
             systems=tuple(results),
         )
-        write_run(folder.partial, loaded, run, inputs.trace, digests(owns))
+        write_run(
+            folder.partial, loaded, run, inputs.trace, digests(owns), inputs.background_sha256
+        )
     return folder.out
 
 
@@ -208,7 +210,7 @@ def _fan_out_error(
 def _simulate(
     builds: Mapping[str, Build],
     loaded: LoadedConfig,
-    trace_sha256: str,
+    inputs_sha256: str,
     folder: RunFolder,
     progress: Progress,
 ) -> list[SystemResult]:
@@ -218,7 +220,7 @@ def _simulate(
     """
     systems = loaded.config.systems
     works = [folder.partial / f"work-{system.name}" for system in systems]
-    described = {"loaded": pack(loaded), "trace_sha256": trace_sha256}
+    described = {"loaded": pack(loaded), "inputs_sha256": inputs_sha256}
     stop = Event()
 
     def run(system: System, work: Path) -> SystemResult:

@@ -104,15 +104,18 @@ def write_run(
     result: RunResult,
     trace: Trace | None = None,
     own: Mapping[str, Any] | None = None,
+    background_sha256: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Write all files of a run; returns the summary. The same run gives the same bytes.
 
-    ``own`` are the digests of the user's blocks, as of :func:`cosim.own.find.digests`.
+    ``own`` are the digests of the user's blocks, as of :func:`cosim.own.find.digests`;
+    ``background_sha256`` those of the files of background traces, by system.
     """
     summary = summarize(result)
     configuration = resolved_yaml(loaded, own)
     (folder / "config.resolved.yaml").write_text(configuration, encoding="utf-8")
-    used = {**versions(result.engine), **({"own_rtl": own} if own else {})}
+    more = {"own_rtl": own, "background_traces": background_sha256}
+    used = {**versions(result.engine), **{key: value for key, value in more.items() if value}}
     _write_json(folder / "versions.json", used)
     if trace is not None:
         trace.save(folder / "trace.json")

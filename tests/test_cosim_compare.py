@@ -251,7 +251,7 @@ class TestWhatAChildGets:
 
     def test_is_not_read_again(self, write, monkeypatch):
         loaded = load_config(write(platform_overrides={"ssd.nand.t_r": "7 us"}))
-        trace = load_inputs(loaded).trace
+        inputs = load_inputs(loaded)
         packed = pack(loaded)
         write(platform_overrides={"ssd.nand.t_r": "9 us"})
 
@@ -259,17 +259,22 @@ class TestWhatAChildGets:
             raise Built(platforms.ssd.nand.t_r.value, system.name, inputs.trace.sha256)
 
         monkeypatch.setattr(child.Machine, "start", start)
-        job = {"loaded": packed, "trace_sha256": trace.sha256, "folder": ".", "system": "fpga-csd"}
+        job = {
+            "loaded": packed,
+            "inputs_sha256": inputs.sha256,
+            "folder": ".",
+            "system": "fpga-csd",
+        }
         with pytest.raises(Built) as built:
             asyncio.run(child.run_system(None, job))
-        assert built.value.args == (7_000_000, "fpga-csd", trace.sha256)
+        assert built.value.args == (7_000_000, "fpga-csd", inputs.trace.sha256)
 
     def test_must_not_change_on_disk(self, write):
         loaded = load_config(write())
-        other = load_inputs(load_config(write(run__trace={**FAN_OUTS, "seed": 2}))).trace
+        other = load_inputs(load_config(write(run__trace={**FAN_OUTS, "seed": 2})))
         job = {
             "loaded": pack(loaded),
-            "trace_sha256": other.sha256,
+            "inputs_sha256": other.sha256,
             "folder": ".",
             "system": "fpga-csd",
         }

@@ -93,7 +93,7 @@ def test_a_machine_is_of_the_files_that_were_read_at_the_start(tmp_path, monkeyp
         monkeypatch.setenv(JOB_VARIABLE, str(tmp_path / "job.json"))
         made = asyncio.run(machine_module.start_machine(None, "fpga-csd"))
         assert made == (7_000_000, "fpga-csd")
-        other = {**job, "trace_sha256": "0" * 64}
+        other = {**job, "inputs_sha256": "0" * 64}
         (tmp_path / "job.json").write_text(json.dumps({"job": other}))
         with pytest.raises(UserError, match="must stay as they are while the run goes on"):
             asyncio.run(machine_module.start_machine(None))

@@ -72,7 +72,7 @@ def test_a_simulation_notes_how_far_it_is(clock, tmp_path, monkeypatch):
     loaded = load_config(SMALL)
     job = {
         "loaded": pack(loaded),
-        "trace_sha256": load_inputs(loaded).trace.sha256,
+        "inputs_sha256": load_inputs(loaded).sha256,
         "system": "fpga-csd",
         "folder": str(tmp_path),
     }

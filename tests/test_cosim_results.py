@@ -58,6 +58,14 @@ def test_the_trace_is_kept_and_can_be_read(loaded, tmp_path):
     assert Trace.load(tmp_path / "trace.json").sha256 == trace.sha256
 
 
+def test_background_traces_are_told_by_their_digests(loaded, tmp_path):
+    write_run(tmp_path, loaded, example_run(), background_sha256={"firmware-csd": "ab"})
+    versions = json.loads((tmp_path / "versions.json").read_text())
+    assert versions["background_traces"] == {"firmware-csd": "ab"}
+    write_run(tmp_path, loaded, example_run())
+    assert "background_traces" not in json.loads((tmp_path / "versions.json").read_text())
+
+
 @pytest.mark.parametrize(
     ("engine", "told"), [("verilator", r"Verilator \d"), ("icarus", r"Icarus Verilog version \d")]
 )

@@ -1,8 +1,10 @@
 """A block trace beside the mini-batches: its form, where its requests go, and its replay."""
 
+import hashlib
 import re
 from collections import Counter
 
+import numpy as np
 import pytest
 import yaml
 
@@ -10,13 +12,16 @@ from cosim.config.load import check_backgrounds, load_config
 from cosim.errors import UserError
 from cosim.medium import IdArray
 from cosim.systems.background import background_load
+from cosim.systems.inputs import Inputs
 from host import background_trace
 from host.background_trace import Area, BlockCommand, TraceLoad, block_commands
 from host.block_write import write_blocks
 from host.errors import DeviceError, TraceError
-from host.formats.mqsim import BlockRequest, read_mqsim
+from host.formats.mqsim import BlockRequest, BlockTrace, read_mqsim
 from host.reference import sample
 from host.subgraph import subgraph_sha256
+from host.trace import MiniBatch, Trace
+from tests.host_scenarios import random_graph
 from tests.system_runs import configuration
 from tests.test_host_background import Loaded, Written
 
@@ -26,7 +31,25 @@ READS, WRITES = Area(0, 10), Area(100, 6)
 
 def read(tmp_path, text, name="some.trace"):
     (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-    return read_mqsim(tmp_path / name, name)
+    return read_mqsim(tmp_path / name, name).requests
+
+
+def test_a_file_is_known_by_its_bytes(tmp_path):
+    read(tmp_path, LINES)
+    found = read_mqsim(tmp_path / "some.trace", "some.trace")
+    assert found.sha256 == hashlib.sha256(LINES.encode()).hexdigest()
+
+
+def test_inputs_are_others_if_a_background_trace_is():
+    traces = [BlockTrace((), digest * 64) for digest in "ab"]
+    graph = random_graph(nodes=50, hub=20)
+    trace = Trace(graph.sha256, (MiniBatch(0, np.array([1], dtype=np.uint32), (2,), seed=1),))
+    one, same, other = (
+        Inputs(graph, trace, 4, {"firmware-csd": traces[number]}) for number in (0, 0, 1)
+    )
+    assert one.sha256 == same.sha256 != other.sha256
+    assert one.background_sha256 == {"firmware-csd": "a" * 64}
+    assert Inputs(graph, trace, 4).sha256 not in (one.sha256, other.sha256)
 
 
 def test_lines_are_requests_after_the_first_one(tmp_path):
@@ -219,7 +242,7 @@ def test_a_configured_trace_is_read_and_replayed(tmp_path, load):
     path = tmp_path / "config.yaml"
     system = {"kind": "firmware-csd", "background": background}
     path.write_text(yaml.safe_dump(configuration(systems=[system])))
-    requests = {"firmware-csd": read_mqsim(tmp_path / "some.trace", "some.trace")}
+    requests = {"firmware-csd": read_mqsim(tmp_path / "some.trace", "some.trace").requests}
     loaded = load_config(path)
     (system,) = loaded.config.systems
     if "write_area" in load:

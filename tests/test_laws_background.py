@@ -1,5 +1,7 @@
 """What another process of the host does to the SSD, and what it does not do to the subgraphs."""
 
+from itertools import pairwise
+
 import pytest
 import yaml
 
@@ -118,6 +120,20 @@ def block_trace(tmp_path_factory):
         )
     )
     return str(path)
+
+
+def test_a_block_trace_is_replayed_beside_mini_batches(block_trace):
+    load = {"trace": block_trace, "write_area": "4 KiB", "seed": 3}
+    alone = sampled("firmware-csd", written_beside())
+    busy = sampled("firmware-csd", written_beside(load))
+    assert busy.latencies_ps[0] > alone.latencies_ps[0]
+    found = summarized(busy)["background"]
+    assert found["reads"] > 5
+    assert found["writes"] > 5
+    arrivals = [span for span in busy.spans if span.stage == "background.arrival"]
+    assert len(arrivals) == found["reads"] + found["writes"]
+    gaps = {after.start_ps - one.start_ps for one, after in pairwise(arrivals)}
+    assert gaps == {4_000_000}
 
 
 @pytest.mark.parametrize(

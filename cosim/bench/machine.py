@@ -51,6 +51,6 @@ async def start_machine(dut: Any, system: str | None = None) -> Machine:
         dut,
         loaded.platforms,
         known[name],
-        load_same_inputs(loaded, job["trace_sha256"]),
+        load_same_inputs(loaded, job["inputs_sha256"]),
         stop_clocks=loaded.config.engine.stop_clocks,
     )

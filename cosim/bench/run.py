@@ -91,10 +91,10 @@ def run_tests(
         raise UserError(f"{folder}: output folder must be writable: {error.strerror}") from None
     simulator = Simulator(loaded.config.engine.name if engine is None else engine)
     require(simulator)
-    trace_sha256 = load_inputs(loaded).trace.sha256
+    inputs_sha256 = load_inputs(loaded).sha256
     design = machine_design(loaded.platforms, loaded.parts, find_own(loaded, chosen))
     built = build(design, simulator, waves=waves)
-    job = {"loaded": pack(loaded), "trace_sha256": trace_sha256, "rtl_of": chosen.name}
+    job = {"loaded": pack(loaded), "inputs_sha256": inputs_sha256, "rtl_of": chosen.name}
     for name in names:
         own = (folder / re.sub(r"[^A-Za-z0-9_.=-]", "-", name)).resolve()
         failure = ""

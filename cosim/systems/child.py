@@ -18,7 +18,7 @@ PROGRESS_FILE = "progress"
 async def run_system(dut: Any, job: dict[str, Any]) -> None:
     """Run system ``job["system"]`` of the packed ``job["loaded"]``; write into ``job["folder"]``.
 
-    Graph and trace are read again, and must still be those of ``job["trace_sha256"]``.
+    Graph and traces are read again, and must still be those of ``job["inputs_sha256"]``.
     """
     folder = Path(job["folder"])
     loaded = unpack(job["loaded"])
@@ -27,7 +27,7 @@ async def run_system(dut: Any, job: dict[str, Any]) -> None:
         dut,
         loaded.platforms,
         system,
-        load_same_inputs(loaded, job["trace_sha256"]),
+        load_same_inputs(loaded, job["inputs_sha256"]),
         stop_clocks=loaded.config.engine.stop_clocks,
     )
     with ProgressFile(folder / PROGRESS_FILE) as progress:

@@ -1,5 +1,7 @@
 """The graph and the trace of a run, checked against each other before anything is simulated."""
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -8,7 +10,7 @@ from cosim.config.load import LoadedConfig, check_backgrounds, check_page_buffer
 from cosim.errors import UserError
 from host import reference
 from host.formats.load import load_graph
-from host.formats.mqsim import BlockRequest, read_mqsim
+from host.formats.mqsim import BlockRequest, BlockTrace, read_mqsim
 from host.graph import Graph
 from host.subgraph import Subgraph, subgraph_sha256
 from host.trace import Trace
@@ -24,8 +26,24 @@ class Inputs:
     graph: Graph
     trace: Trace
     id_bytes: int
-    requests: Mapping[str, tuple[BlockRequest, ...]] = field(default_factory=dict)
-    """Of background traces, by the name of the system."""
+    backgrounds: Mapping[str, BlockTrace] = field(default_factory=dict)
+    """Background traces, by the name of the system."""
+
+    @property
+    def requests(self) -> dict[str, tuple[BlockRequest, ...]]:
+        """Of background traces, by the name of the system."""
+        return {name: trace.requests for name, trace in self.backgrounds.items()}
+
+    @property
+    def background_sha256(self) -> dict[str, str]:
+        """Of the files of background traces, by the name of the system."""
+        return {name: trace.sha256 for name, trace in self.backgrounds.items()}
+
+    @property
+    def sha256(self) -> str:
+        """Of all that was read: the trace names its graph by that's hash."""
+        read = json.dumps([self.trace.sha256, self.background_sha256], sort_keys=True)
+        return hashlib.sha256(read.encode()).hexdigest()
 
     @cached_property
     def reference(self) -> tuple[Subgraph, ...]:
@@ -76,29 +94,29 @@ def load_inputs(loaded: LoadedConfig) -> Inputs:
             name=f"{loaded.source.file}: run.trace",
         )
     trace.check(graph)
-    requests = {
+    backgrounds = {
         system.name: read_mqsim(loaded.file(system.background.trace), system.background.trace)
         for system in loaded.config.systems
         if system.background is not None and system.background.trace is not None
     }
-    inputs = Inputs(graph, trace, run.graph.id_bytes, requests)
+    inputs = Inputs(graph, trace, run.graph.id_bytes, backgrounds)
     check_page_buffers(loaded, inputs.edge_bytes)
-    check_backgrounds(loaded, inputs.edge_bytes, requests)
+    check_backgrounds(loaded, inputs.edge_bytes, inputs.requests)
     return inputs
 
 
-def load_same_inputs(loaded: LoadedConfig, trace_sha256: str) -> Inputs:
-    """Read graph and trace once more, in another process.
+def load_same_inputs(loaded: LoadedConfig, sha256: str) -> Inputs:
+    """Read graph and traces once more, in another process.
 
     Raises
     ------
     UserError
-        If they are not those of ``trace_sha256`` any more.
+        If they are not those of ``sha256``, an :attr:`Inputs.sha256`, any more.
     """
     inputs = load_inputs(loaded)
-    if inputs.trace.sha256 != trace_sha256:
+    if inputs.sha256 != sha256:
         raise UserError(
-            f"{loaded.source.file}: files of run.graph and run.trace must stay as they are while "
-            "the run goes on, and have changed"
+            f"{loaded.source.file}: files of graph, trace and background traces must stay as they "
+            "are while the run goes on, and have changed"
         )
     return inputs

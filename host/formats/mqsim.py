@@ -7,6 +7,7 @@ number, and takes times as nanoseconds whatever its ``Time_Unit`` says.
 Ref: CMU-SAFARI/MQSim, src/exec/IO_Flow_Trace_Based.cpp, ASCII_Trace_Definition.h.
 """
 
+import hashlib
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from typing import NamedTuple
 from host.errors import TraceError
 from host.files import check_file
 
-__all__ = ["BlockRequest", "read_mqsim"]
+__all__ = ["BlockRequest", "BlockTrace", "read_mqsim"]
 
 SECTOR_BYTES = 512
 FIELDS = ("arrival time", "device number", "first sector", "sectors", "type")
@@ -33,7 +34,14 @@ class BlockRequest(NamedTuple):
     """``file:line``, for messages."""
 
 
-def read_mqsim(path: Path, label: str) -> tuple[BlockRequest, ...]:
+class BlockTrace(NamedTuple):
+    """What a file holds, and the SHA-256 of its bytes."""
+
+    requests: tuple[BlockRequest, ...]
+    sha256: str
+
+
+def read_mqsim(path: Path, label: str) -> BlockTrace:
     """Read a trace; blank lines are passed over, unlike by MQSim, which stops at them.
 
     Raises
@@ -44,7 +52,8 @@ def read_mqsim(path: Path, label: str) -> tuple[BlockRequest, ...]:
     """
     check_file(path, label, WHAT, TraceError)
     try:
-        lines = path.read_text(encoding="ascii").splitlines()
+        raw = path.read_bytes()
+        lines = raw.decode("ascii").splitlines()
     except (OSError, ValueError) as failure:
         reason = getattr(failure, "strerror", None) or "not ASCII text"
         raise TraceError(f"{label}: must be {WHAT}: {reason}") from failure
@@ -72,7 +81,7 @@ def read_mqsim(path: Path, label: str) -> tuple[BlockRequest, ...]:
         )
     if not found:
         raise TraceError(f"{label}: must hold at least one request, not 0")
-    return tuple(found)
+    return BlockTrace(tuple(found), hashlib.sha256(raw).hexdigest())
 
 
 def _fields(line: str, place: str) -> list[int]:
