@@ -69,7 +69,7 @@ def test_an_error_survives_the_kernel(error):
 CRC = 8
 BROKEN = [  # byte offset in the header block, value, bytes, status by name
     (0, 0, 4, "NS_CONFIG_MAGIC"),
-    (4, 2, 2, "NS_CONFIG_VERSION"),
+    (4, 3, 2, "NS_CONFIG_VERSION"),
     (6, 4095, 2, "NS_CONFIG_LENGTH"),
     (CRC, 0, 4, "NS_CONFIG_CRC"),
     (16, 0, 4, "NS_CONFIG_COUNT"),
