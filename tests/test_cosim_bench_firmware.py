@@ -172,13 +172,13 @@ def test_tables(lists):
 def test_the_command_writes_report_and_page(tmp_path):
     page, report = tmp_path / "page.md", tmp_path / "report.json"
     names = ("stream", "mini-batch", "lists", "large")
-    page.write_text("".join(f"<!-- {n} -->\nold\n<!-- end of {n} -->\n" for n in names))
+    page.write_text("".join(f"<!-- {n} -->\nstale\n<!-- end of {n} -->\n" for n in names))
     options = ["--platform", "tiny", "--reads", "64", "--depth", "8", "--fan-outs", "2"]
     options += ["--targets", "5", "--nodes", "50", "--json", str(report), "--docs", str(page)]
     found = CliRunner().invoke(bench_app, ["firmware", *options])
     assert found.exit_code == 0, found.output
     assert json.loads(report.read_text())["lists"]["ids"] == 10
-    assert "old" not in page.read_text()
+    assert "stale" not in page.read_text()
     assert "| deviation |" in page.read_text()
     assert "| gather | core1 |" in found.output
     assert "| edge list array | 0.034 GB |" in found.output  # all that the tiny flash holds

@@ -178,8 +178,19 @@ OF_MANY = {"buffer_wake", "buffer_grant", "body_draw", "body_draw_distinct"}
 OF_RETRIES = {"retry_level", "retry_complete", "reset_way", "reset_complete"}
 OF_THE_ADMIN = {"admin_command"}
 OF_A_CHOICE = {"flash_queue_choice", "flash_issue_choice", "flash_complete_choice"}
+OF_WRITES = {
+    *("block_retire", "gc_commit", "gc_erase", "gc_free", "gc_move", "gc_next", "gc_pick"),
+    *("gc_place", "log_pick", "map_find", "map_keep", "map_load", "map_room"),
+    *("write_begin", "write_commit", "write_place"),
+}
+OF_CHAINS = {
+    *("chain_check", "hop_roots", "hop_table", "hop_targets", "hop_walks"),
+    *("row_entry", "row_start"),
+}
 OF_ONE_SAMPLE = sorted(
-    set(COSTS.routines) - OF_READS - OF_MANY - OF_RETRIES - OF_THE_ADMIN - OF_A_CHOICE
+    set(COSTS.routines).difference(
+        OF_READS, OF_MANY, OF_RETRIES, OF_THE_ADMIN, OF_A_CHOICE, OF_WRITES, OF_CHAINS
+    )
 )
 
 
