@@ -34,7 +34,7 @@ def power_steps(bench, since):
     times = set()
     for stage, start, _ in bench.flash.changes:
         end = start + bench.flash.change_ps[stage]
-        times |= {start, start + 1, (start + end) // 2, end - 1, end, end + 1, end + 3_000_000}
+        times |= {start, start + 1, (start + end) // 2, end - 1, end, end + 1, end + 4_000_000}
     return sorted(at for at in times if at > since)
 
 
