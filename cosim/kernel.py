@@ -50,12 +50,13 @@ class Clock(simpy.Environment):
     def step(self) -> None:
         """As of SimPy: let the next event happen; ``EmptySchedule`` where there is none."""
         try:
-            self.now, _, _, event = heappop(self._queue)  # type: ignore[assignment]
+            entry: Any = heappop(self._queue)
         except IndexError:
             raise EmptySchedule from None
+        self.now, _, _, event = entry
         self._now = self.now
-        callbacks: Any = event.callbacks
-        event.callbacks = None  # type: ignore[assignment]
+        callbacks = event.callbacks
+        event.callbacks = None
         self._callbacks = len(callbacks)
         try:
             for callback in callbacks:

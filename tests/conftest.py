@@ -10,6 +10,7 @@ from functools import partial
 import pytest
 
 from tests.scenarios.configs import GOOD
+from tests.system_runs import as_text, configuration
 
 SIMULATORS = ("verilator", "icarus")
 
@@ -90,5 +91,17 @@ def write_config(tmp_path, monkeypatch):
             text = text.replace(old, new, 1)
         (tmp_path / "c.yaml").write_text(text)
         return "c.yaml"
+
+    return write
+
+
+@pytest.fixture
+def write_example(tmp_path):
+    """Write the small example, changed; returns its path."""
+
+    def write(**changes):
+        path = tmp_path / "c.yaml"
+        path.write_text(as_text(configuration(**changes)))
+        return path
 
     return write

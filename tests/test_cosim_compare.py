@@ -1,14 +1,11 @@
-"""The main job around its simulations: what is refused before them, and how they are ended."""
+"""The main job before its simulations: what is refused, and what each of them is given."""
 
 import asyncio
 import gc
 import json
-import os
 import re
-import signal
 import subprocess
 import sys
-import time
 import warnings
 from pathlib import Path
 
@@ -18,11 +15,7 @@ from amaranth.hdl import Fragment
 from cosim import compare as compare_module
 from cosim.compare import compare
 from cosim.config.load import load_config, pack, unpack
-from cosim.engines import run as run_module
-from cosim.engines.build import Build
 from cosim.engines.design import Design
-from cosim.engines.run import SimulationFailed
-from cosim.engines.tools import Simulator
 from cosim.errors import UserError
 from cosim.systems import child
 from cosim.systems.design import machine_design
@@ -31,17 +24,9 @@ from host.trace import Trace
 from rtl.contract.channel import ChannelCommand
 from rtl.nand.mailbox import Mailbox
 from tests.scenarios.bad_hardware import HARDWARE
-from tests.system_runs import as_text, configuration, systems
+from tests.system_runs import systems
 
 FAN_OUTS = {"batches": 2, "targets": 6, "fan_outs": [300, 2], "seed": 1}
-ENDED_WITHIN_S = 20
-START_S = 60
-GONE_S = 5
-AT_ONCE = min(2, os.cpu_count() or 1)
-"""Simulators that run together."""
-PATCHED = [
-    sys.executable, "-c", "from tests.test_cosim_compare import patched_main; patched_main()",
-]  # fmt: skip
 
 
 class Built(Exception):
@@ -49,19 +34,7 @@ class Built(Exception):
 
 
 @pytest.fixture
-def write(tmp_path):
-    """Write the small example, changed; returns its path."""
-
-    def write(**changes):
-        path = tmp_path / "c.yaml"
-        path.write_text(as_text(configuration(**changes)))
-        return path
-
-    return write
-
-
-@pytest.fixture
-def refusal(write, tmp_path, monkeypatch):
+def refusal(write_example, tmp_path, monkeypatch):
     """Message of the refusal of the small example, changed; nothing is built or left behind."""
 
     def build(*arguments, **options):
@@ -72,7 +45,7 @@ def refusal(write, tmp_path, monkeypatch):
 
     def refusal(names=None, **changes):
         with pytest.raises(UserError) as error:
-            compare(load_config(write(**changes)), out=tmp_path / "run", systems=names)
+            compare(load_config(write_example(**changes)), out=tmp_path / "run", systems=names)
         assert sorted(file.name for file in tmp_path.iterdir() if file.suffix != ".json") == [
             "c.yaml"
         ]
@@ -149,8 +122,8 @@ def test_fan_outs_without_replacement_have_limits_of_their_own(
         assert refusal(**changes).endswith(f"run.trace.fan_outs[1] must be {rule}, not {fan_out}")
 
 
-def test_a_fan_out_of_a_trace_file_is_refused(refusal, write, tmp_path):
-    inputs = load_inputs(load_config(write()))
+def test_a_fan_out_of_a_trace_file_is_refused(refusal, write_example, tmp_path):
+    inputs = load_inputs(load_config(write_example()))
     trace = Trace.generate(inputs.graph, seed=1, batches=2, targets=3, fan_outs=(2, 257))
     trace.save(tmp_path / "t.json")
     found = refusal(run__trace={"file": str(tmp_path / "t.json")})
@@ -182,8 +155,8 @@ WRITING = {"writes_in_flight": 2, "write_area": "4 KiB"}
         ),
     ],
 )
-def test_a_background_load_that_cannot_be_is_refused(refusal, write, load, rule):
-    loaded = load_config(write())
+def test_a_background_load_that_cannot_be_is_refused(refusal, write_example, load, rule):
+    loaded = load_config(write_example())
     lists = load_inputs(loaded).edge_bytes // 512 * 512
     most = min(lists, loaded.platforms.ssd.nvme.transfer_limit.value)
     found = refusal(systems=systems(fpga={"background": BACKGROUND | load}))
@@ -210,9 +183,9 @@ def test_a_background_load_that_says_nothing_is_refused(refusal, load, rule):
 @pytest.mark.parametrize(
     ("key", "value"), [("ssd.flash.landing_slots", 300), ("fpga.window", "24 MiB")]
 )
-def test_a_refusal_is_one_line_on_the_error_stream(write, tmp_path, key, value):
+def test_a_refusal_is_one_line_on_the_error_stream(write_example, tmp_path, key, value):
     """No warning about hardware that was made and not used, either."""
-    path = write(
+    path = write_example(
         platform_overrides={key: value}, systems=systems(firmware={"page_buffer": "2 KiB"})
     )
     done = subprocess.run(
@@ -227,11 +200,11 @@ def test_a_refusal_is_one_line_on_the_error_stream(write, tmp_path, key, value):
     assert f": platform_overrides.{key}" in lines[0]
 
 
-def test_hardware_made_to_be_checked_is_dropped_quietly(write):
+def test_hardware_made_to_be_checked_is_dropped_quietly(write_example):
     Fragment.get(Mailbox(ChannelCommand, depth=2), None)  # Amaranth's warning sleeps until then
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        machine_design(load_config(write()).platforms)
+        machine_design(load_config(write_example()).platforms)
         gc.collect()
     assert [str(warning.message) for warning in caught] == []
 
@@ -249,11 +222,11 @@ class TestWhatAChildGets:
             assert getattr(again.platforms, part) == getattr(loaded.platforms, part)
         assert again.file("x").resolve() == loaded.file("x").resolve()
 
-    def test_is_not_read_again(self, write, monkeypatch):
-        loaded = load_config(write(platform_overrides={"ssd.nand.t_r": "7 us"}))
+    def test_is_not_read_again(self, write_example, monkeypatch):
+        loaded = load_config(write_example(platform_overrides={"ssd.nand.t_r": "7 us"}))
         inputs = load_inputs(loaded)
         packed = pack(loaded)
-        write(platform_overrides={"ssd.nand.t_r": "9 us"})
+        write_example(platform_overrides={"ssd.nand.t_r": "9 us"})
 
         async def start(dut, platforms, system, inputs, *, stop_clocks):
             raise Built(platforms.ssd.nand.t_r.value, system.name, inputs.trace.sha256)
@@ -269,9 +242,9 @@ class TestWhatAChildGets:
             asyncio.run(child.run_system(None, job))
         assert built.value.args == (7_000_000, "fpga-csd", inputs.trace.sha256)
 
-    def test_must_not_change_on_disk(self, write):
-        loaded = load_config(write())
-        other = load_inputs(load_config(write(run__trace={**FAN_OUTS, "seed": 2})))
+    def test_must_not_change_on_disk(self, write_example):
+        loaded = load_config(write_example())
+        other = load_inputs(load_config(write_example(run__trace={**FAN_OUTS, "seed": 2})))
         job = {
             "loaded": pack(loaded),
             "inputs_sha256": other.sha256,
@@ -280,134 +253,3 @@ class TestWhatAChildGets:
         }
         with pytest.raises(UserError, match="must stay as they are while the run goes on"):
             asyncio.run(child.run_system(None, job))
-
-
-def stand_in(build, folder):
-    """Command in the simulator's place: one system fails soon, the other one would take minutes."""
-    if folder.name == os.environ.get("FAILS"):
-        script = "import time; time.sleep(0.5); print('boom', flush=True); raise SystemExit(3)"
-    else:
-        pids = os.environ["PIDS"]
-        script = (
-            "import os, time; from pathlib import Path\n"
-            f"Path({pids!r}, str(os.getpid())).touch(); time.sleep(300)"
-        )
-    return [sys.executable, "-c", script]
-
-
-def no_build(*arguments, **options):
-    return Build(Simulator.ICARUS, Path(), Path(), waves=False)
-
-
-def patched_main():
-    """The command with stand-ins for simulators; see :func:`stand_in`."""
-    from cosim.cli import main
-
-    run_module._command = stand_in
-    compare_module.build = no_build
-    compare_module.require = lambda simulator: None
-    main()
-
-
-def runs(number):
-    """Whether the process still runs; one that only waits for its parent to look does not."""
-    try:
-        stat = Path("/proc", str(number), "stat").read_text()
-    except OSError:
-        return False
-    return stat.rpartition(")")[2].split()[0] not in ("Z", "X")
-
-
-def alive(folder):
-    """Those of the processes whose numbers are names in ``folder`` that still run."""
-    return [path.name for path in folder.iterdir() if runs(path.name)]
-
-
-def wait_for(what, limit_s):
-    until = time.monotonic() + limit_s
-    while not what():
-        assert time.monotonic() < until
-        time.sleep(0.05)
-
-
-class TestEnd:
-    @pytest.fixture
-    def pids(self, tmp_path, monkeypatch):
-        folder = tmp_path / "pids"
-        folder.mkdir()
-        monkeypatch.setenv("PIDS", str(folder))
-        return folder
-
-    @pytest.fixture
-    def out(self, tmp_path):
-        return tmp_path / "runs" / "here"
-
-    def test_one_failure_ends_all(self, write, pids, out, monkeypatch):
-        monkeypatch.setattr(run_module, "_command", stand_in)
-        monkeypatch.setattr(compare_module, "build", no_build)
-        monkeypatch.setattr(compare_module, "require", lambda simulator: None)
-        monkeypatch.setenv("FAILS", "work-fpga-csd")
-        log = out.with_name("here.failed.log")
-        began = time.monotonic()
-        with pytest.raises(SimulationFailed) as failed:
-            compare(load_config(write()), out=out)
-        assert time.monotonic() - began < ENDED_WITHIN_S
-        assert str(failed.value) == f"The simulator ended with status 3; see {log}"
-        assert log.read_text() == "boom\n"
-        assert alive(pids) == []
-        assert list(out.parent.iterdir()) == [log]
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-    def test_a_signal_ends_all(self, write, pids, out, number, status):
-        command = subprocess.Popen(
-            [*PATCHED, "compare", write(), "--out", out], stderr=subprocess.PIPE, text=True
-        )
-        wait_for(lambda: len(list(pids.iterdir())) == AT_ONCE, START_S)
-        command.send_signal(number)
-        _, errors = command.communicate(timeout=ENDED_WITHIN_S)
-        assert command.returncode == status
-        lines = [line for line in errors.splitlines() if not line.endswith("...")]
-        assert lines == [f"csd-cosim: stopped by {number.name}; nothing of the run was kept"]
-        assert alive(pids) == []
-        assert list(out.parent.iterdir()) == []
-
-    @pytest.mark.slow
-    def test_no_simulator_outlives_a_killed_command(self, write, pids, out):
-        command = subprocess.Popen(
-            [*PATCHED, "compare", write(), "--out", out], stderr=subprocess.DEVNULL
-        )
-        wait_for(lambda: len(list(pids.iterdir())) == AT_ONCE, START_S)
-        command.kill()
-        command.wait()
-        wait_for(lambda: not alive(pids), GONE_S)
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("option", ["--with-parent", None])
-    def test_a_command_may_end_with_its_parent(self, write, pids, out, option):
-        """And clean up, as after any signal; by default it goes on."""
-        options = [] if option is None else [option]
-        started = [*PATCHED, *options, "compare", str(write()), "--out", str(out)]
-        script = (
-            "import subprocess as s\n"
-            f"command = s.Popen({started!r}, stdout=s.DEVNULL, stderr=s.DEVNULL)\n"
-            "print(command.pid, flush=True); command.wait()"
-        )
-        parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
-        command = int(parent.stdout.readline())
-        try:
-            wait_for(lambda: len(list(pids.iterdir())) == AT_ONCE, START_S)
-            parent.kill()
-            parent.communicate()
-            if option is None:
-                time.sleep(1)
-                assert runs(command)
-                assert len(alive(pids)) == AT_ONCE
-                return
-            wait_for(lambda: not runs(command), GONE_S)
-            assert alive(pids) == []
-            assert list(out.parent.iterdir()) == []
-        finally:
-            if runs(command):
-                os.kill(command, signal.SIGTERM)
-                wait_for(lambda: not runs(command), GONE_S)

@@ -169,8 +169,7 @@ def bench_firmware(
     """A stream of reads through the firmware, and its core time for each list of a mini-batch."""
     from cosim.bench.firmware_command import run
 
-    if targets > nodes:
-        raise UserError(f"--targets must be at most --nodes, {nodes}, not {targets}")
+    _check_targets(targets, nodes)
     if reads < 2 * depth:
         raise UserError(f"--reads must be at least twice --depth, {2 * depth}, not {reads}")
     text = run(
@@ -199,8 +198,7 @@ def bench_page_buffer(
     """Hit rates of the page buffer's policies by its size, on the pages of sampled lists."""
     from cosim.bench.page_buffer import run
 
-    if targets > nodes:
-        raise UserError(f"--targets must be at most --nodes, {nodes}, not {targets}")
+    _check_targets(targets, nodes)
     text = run(
         platform,
         json_path=json_file,
@@ -237,3 +235,8 @@ def _integers(option: str, text: str | None) -> list[int] | None:
         return [int(number) for number in text.split(",")]
     except ValueError:
         raise UserError(f"{option} must be numbers separated by commas, not {text!r}") from None
+
+
+def _check_targets(targets: int, nodes: int) -> None:
+    if targets > nodes:
+        raise UserError(f"--targets must be at most --nodes, {nodes}, not {targets}")

@@ -31,6 +31,7 @@ from cosim.lockstep import LockStep
 from cosim.medium import FlashMedium, IdArray
 from cosim.results import BatchResult, SystemResult
 from cosim.systems.background import background_load
+from cosim.systems.counters import machine_counters
 from cosim.systems.design import unit_names
 from cosim.systems.firmware_hops import firmware_hops
 from cosim.systems.hops import (
@@ -44,7 +45,7 @@ from cosim.systems.hops import (
 from cosim.systems.inputs import Inputs
 from cosim.systems.rings import RING_MEMORY, ring_card
 from cosim.units.channel import ChannelPort
-from cosim.units.counters import gather_counters, unit_counters
+from cosim.units.counters import gather_counters
 from cosim.units.gather import GatherPort
 from firmware_model.device import Device
 from host.background import Load
@@ -241,40 +242,7 @@ class Machine:
 
     def counters(self) -> dict[str, int]:
         """Every count that host, firmware, kernel and RTL kept, by name."""
-        counts = {f"firmware.{name}": count for name, count in self.device.counts().items()}
-        counts["driver.submitted"] = self.driver.submitted
-        counts["driver.interrupts"] = self.driver.interrupts
-        counts["driver.full_waits"] = self.driver.full_waits
-        counts["medium.sensed"] = self.medium.sensed
-        counts["medium.bit_errors"] = self.medium.bit_errors
-        counts["lockstep.rtl_ties"] = self.lockstep.rtl_ties
-        counts["lockstep.kernel_ties"] = self.lockstep.kernel_ties
-        counts["channel.hand_over_waits"] = self.flash.hand_over_waits
-        for resource in self.kernel.resources:
-            counts[f"{resource.name}.waits"] = resource.waits
-        if isinstance(self.host, FpgaCsdHost):
-            counts["host.reads"] = self.host.reads
-            counts["host.read_waits"] = self.host.read_waits
-            counts["host.rounds"] = self.host.rounds
-        if self.hops is not None:
-            counts |= self.hops.counts()
-        if self.gather is not None:
-            counts["gather.stage_waits"] = self.gather.stage_waits
-            counts["gather.launch_waits"] = self.gather.launch_waits
-            counts["gather.hand_over_waits"] = self.gather.hand_over_waits
-            if self.gather.rings is not None:
-                counts["gather.ring_runs"] = self.gather.rings.runs
-                counts["gather.ring_writes"] = self.gather.rings.writes
-        if self.background is not None:
-            for name in ("reads", "writes", "read_latency_ps", "write_latency_ps"):
-                counts[f"background.{name}"] = getattr(self.background, name)
-        counts |= unit_counters(
-            self.engine,
-            own_gather=isinstance(self.system, FpgaCsd) and self.system.gather is not None,
-            own_channel=self.system.flash_channel is not None,
-        )
-        read = {f"gather.{name}": count for name, count in self.registers.items()}
-        return counts | {name: count for name, count in read.items() if name in counts}
+        return machine_counters(self)
 
     def _work(self) -> Generator[Any, Any, None]:
         cause: Cause = self.kernel.origin("host-cpu", "host.start")
