@@ -20,6 +20,8 @@ LAYOUT = PageLayout(page_bytes=1024, spare_bytes=512, lba_bytes=1024)
 STRIPING = Striping(channels=1, ways=2, luns=1, rows=4)
 IDS = np.arange(300, dtype=np.uint32)  # two pages and a part of a third
 ARRAY_PS, PAGE_PS = 1000, 400
+WAY_NAMES = ("host draws", "SSD draws", "SSD draws and chains")
+DRAW = ("core0", "body_draw")
 
 
 class Flash:
@@ -133,26 +135,46 @@ def test_a_stream_of_reads_is_bound_by_the_flash_buses():
 
 
 @pytest.fixture(scope="module")
-def lists():
+def ways():
     return sample_lists("tiny", nodes=300, targets=10, fan_outs=(4, 2))
 
 
-def test_core_time_of_lists_is_all_that_the_cores_did(lists):
-    assert lists["lists"] == 10 + 40
-    assert lists["ids"] == 40 + 80
-    by_name = {(one.core, one.routine): one for one in lists["core_times"]}
-    assert by_name["core0", "body_parse"].steps == 50
-    assert by_name["core1", "gather"].steps == lists["page_jobs"]
-    assert by_name["core0", "flash_issue"].steps == lists["flash_reads"]
-    assert 0 < lists["flash_bus_us"] < lists["latency_us"]
-    table = list_table(lists).splitlines()
-    assert len(table) == 2 + len(by_name) + 2
-    assert table[-2].startswith("| all | core0 |")
-    name = f"| body_parse | core0 | 1.000 | {by_name['core0', 'body_parse'].time_ps / 5e4:,.1f} |"
-    assert name in table
+def test_core_time_of_lists_is_all_that_the_cores_did(ways):
+    assert tuple(ways) == WAY_NAMES
+    columns = {}
+    for way, lists in ways.items():
+        assert lists["lists"] == 10 + 40
+        assert lists["ids"] == 40 + 80
+        columns[way] = {(one.core, one.routine): one for one in lists["core_times"]}
+        assert columns[way]["core1", "gather"].steps == lists["page_jobs"]
+        assert columns[way]["core0", "flash_issue"].steps == lists["flash_reads"]
+        assert 0 < lists["flash_bus_us"] < lists["latency_us"]
+    table = list_table(ways).splitlines()
+    assert len(table) == 2 + len(set().union(*columns.values())) + 2
+    parse, draw = columns["host draws"]["core0", "body_parse"], columns["SSD draws"][DRAW]
+    assert f"| body_parse | core0 | {parse.time_ps / 5e4:,.1f} (1.000) |  |  |" in table
+    assert f"| body_draw | core0 |  | {draw.time_ps / 5e4:,.1f} (1.000) | " in "\n".join(table)
+    sums = [
+        sum(one.time_ps for (core, _), one in column.items() if core == "core0") / 5e4
+        for column in columns.values()
+    ]
+    assert table[-2].startswith("| all | core0 | ")
+    assert [cell.split()[0] for cell in table[-2].split(" | ")[2:]] == [f"{s:,.1f}" for s in sums]
+    assert table[-1].startswith("| all | core1 | ")
 
 
-def test_tables(lists):
+def test_an_ssd_that_chains_takes_one_command_and_looks_up_each_target(ways):
+    once = {way: _steps(lists, "sqe_decode") for way, lists in ways.items()}
+    assert once == dict(zip(WAY_NAMES, (2, 2, 1), strict=True))
+    looked_up = {way: _steps(lists, "row_entry") for way, lists in ways.items()}
+    assert looked_up == dict(zip(WAY_NAMES, (0, 0, 50), strict=True))
+
+
+def _steps(lists, routine):
+    return sum(one.steps for one in lists["core_times"] if one.routine == routine)
+
+
+def test_tables(ways):
     stream = {
         "bytes_per_s": 1_330_000_000,
         "published_bytes_per_s": 1_400_000_000,
@@ -166,7 +188,13 @@ def test_tables(lists):
     assert "| deviation | -5.0% |" in lines
     assert "| published | about 1.400 GB/s |" in lines
     assert "| core0, time of a read | 4.50 us |" in lines
-    assert "| lists | 50 |" in batch_table(lists)
+    lines = batch_table(ways).splitlines()
+    assert lines[0] == (
+        "| 10 targets, 4, then 2 neighbours | host draws | SSD draws | SSD draws and chains |"
+    )
+    assert "| lists | 50 | 50 | 50 |" in lines
+    latencies = " | ".join(f"{lists['latency_us'] / 1000:.1f} ms" for lists in ways.values())
+    assert f"| latency | {latencies} |" in lines
 
 
 def test_the_command_writes_report_and_page(tmp_path):
@@ -177,7 +205,8 @@ def test_the_command_writes_report_and_page(tmp_path):
     options += ["--targets", "5", "--nodes", "50", "--json", str(report), "--docs", str(page)]
     found = CliRunner().invoke(bench_app, ["firmware", *options])
     assert found.exit_code == 0, found.output
-    assert json.loads(report.read_text())["lists"]["ids"] == 10
+    lists = json.loads(report.read_text())["lists"]
+    assert {way: found["ids"] for way, found in lists.items()} == dict.fromkeys(WAY_NAMES, 10)
     assert "stale" not in page.read_text()
     assert "| deviation |" in page.read_text()
     assert "| gather | core1 |" in found.output

@@ -8,7 +8,7 @@ simulator is needed.
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -42,6 +42,7 @@ from host.block_read import read_blocks
 from host.costs import HostCpu
 from host.driver import NvmeDriver
 from host.firmware_csd import FirmwareCsdHost, FirmwareCsdParameters
+from host.firmware_hops import FirmwareHopsHost, FirmwareHopsParameters
 from host.graph import Graph
 from host.ns_config import Placement
 from host.subgraph import subgraph_sha256
@@ -49,7 +50,9 @@ from host.trace import MiniBatch, Trace
 
 __all__ = [
     "PUBLISHED_BYTES_PER_S",
+    "WAYS",
     "CoreTime",
+    "SamplingWay",
     "Ssd",
     "core_times",
     "read_stream",
@@ -61,6 +64,22 @@ PUBLISHED_BYTES_PER_S = 1_400_000_000
 """About that, by a user's fio on a Cosmos+: CRZ-Technology/OpenSSD-OpenChannelSSD, issue 2."""
 READ_BYTES = 16_384
 ID_BYTES = 8
+
+
+@dataclass(frozen=True)
+class SamplingWay:
+    """Who draws the positions, and who goes from hop to hop; as of a system."""
+
+    name: str
+    positions: Literal["host", "device"] = "host"
+    hops: Literal["host", "device"] = "host"
+
+
+WAYS = (
+    SamplingWay("host draws"),
+    SamplingWay("SSD draws", "device"),
+    SamplingWay("SSD draws and chains", "device", "device"),
+)
 
 
 @dataclass(frozen=True, order=True)
@@ -99,6 +118,8 @@ class Ssd:
         Its edge list array lies on the flash from block 0 on.
     whole_page : bool
         As of a system.
+    way : SamplingWay
+        As of a system; row pointers are in the SSD's DRAM where it chains hops.
     card : FpgaPlatform, optional
         A card beside it, whose DRAM takes peer-to-peer writes; see :class:`TimedCard`.
     window_bytes : int
@@ -113,6 +134,7 @@ class Ssd:
         graph: Any,
         *,
         whole_page: bool = True,
+        way: SamplingWay = WAYS[0],
         card: FpgaPlatform | None = None,
         window_bytes: int = 0,
         flash: Callable[..., TimedFlash] = TimedFlash,
@@ -123,13 +145,20 @@ class Ssd:
         ids = IdArray(graph.indices, ID_BYTES)
         parameters = firmware_parameters(
             ssd,
-            FirmwareCsd(kind="firmware-csd", name="firmware-csd", whole_page=whole_page),
+            FirmwareCsd(
+                kind="firmware-csd",
+                name="firmware-csd",
+                whole_page=whole_page,
+                positions=way.positions,
+                hops=way.hops,
+            ),
             ids.length_bytes,
         )
         clock_ps = period_ps(ssd.flash.clock.value)
         bound = BusBound(part=part, period_ps=clock_ps, phases=bus_phases(ssd))
         page_ps = clock_ps * sum(bound.page(layout.data_bytes).values())
         self.layout = layout
+        self.way = way
         self.kernel = Kernel()
         self.flash = flash(
             self.kernel,
@@ -164,6 +193,8 @@ class Ssd:
         channels: Any = self.flash  # reads are all that is asked of it
         self.device = Device(self.kernel, port, channels, parameters, queues=[registers])
         self.device.load_extent(0, self.flash.pages)
+        if way.hops == "device":
+            self.device.load_row_pointers(graph.indptr)
 
     @cached_property
     def cores(self) -> tuple[str, ...]:
@@ -241,7 +272,13 @@ def sample_batch(ssd: Ssd, graph: Any, batch: MiniBatch) -> int:
     :exc:`AssertionError` if the subgraph is not that of the reference.
     """
     placement = Placement(lba_bytes=ssd.layout.lba_bytes, id_bytes=ID_BYTES)
-    host = FirmwareCsdHost(ssd.driver, graph, FirmwareCsdParameters(placement=placement))
+    host: FirmwareCsdHost | FirmwareHopsHost
+    if ssd.way.hops == "device":
+        chained = FirmwareHopsParameters(nodes=graph.nodes, placement=placement)
+        host = FirmwareHopsHost(ssd.driver, chained)
+    else:
+        known = FirmwareCsdParameters(placement=placement, positions=ssd.way.positions)
+        host = FirmwareCsdHost(ssd.driver, graph, known)
     start = ssd.kernel.origin("host-cpu", "host.start")
     found, end = ssd.run(host.sample(batch, start))
     if subgraph_sha256([found]) != subgraph_sha256([reference.sample(graph, batch)]):
@@ -256,17 +293,23 @@ def sample_lists(
     degree: int = 28,
     targets: int = 1024,
     fan_outs: Sequence[int] = (25, 10),
-) -> dict[str, Any]:
-    """Sample one mini-batch, compare it with the reference, and say where the cores' time went."""
+) -> dict[str, dict[str, Any]]:
+    """Sample one mini-batch in each way, and say where the cores' time went.
+
+    Subgraphs are compared with the reference's. Keys are the names of :data:`WAYS`.
+    """
     graph = list_graph(nodes, degree)
-    ssd = Ssd(platform, graph)
     trace = Trace.generate(graph, seed=1, batches=1, targets=targets, fan_outs=fan_outs)
-    latency_ps = sample_batch(ssd, graph, *trace.batches)
+    (batch,) = trace.batches
+    return {way.name: _sampled(Ssd(platform, graph, way=way), graph, batch) for way in WAYS}
+
+
+def _sampled(ssd: Ssd, graph: Graph, batch: MiniBatch) -> dict[str, Any]:
+    latency_ps = sample_batch(ssd, graph, batch)
     counts = ssd.device.counts()
     return {
-        "platform": platform,
-        "targets": targets,
-        "fan_outs": list(fan_outs),
+        "targets": len(batch.targets),
+        "fan_outs": list(batch.fan_outs),
         "lists": counts["targets"],
         "ids": counts["ids"],
         "page_jobs": counts["page_jobs"],

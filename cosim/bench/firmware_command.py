@@ -45,8 +45,11 @@ def run(
         "lists": list_table(lists),
         "large": large_table(large),
     }
-    core_times = [asdict(one) for one in lists["core_times"]]
-    report = {"stream": stream, "lists": {**lists, "core_times": core_times}, "large": large}
+    ways = {
+        name: {**found, "core_times": [asdict(one) for one in found["core_times"]]}
+        for name, found in lists.items()
+    }
+    report = {"stream": stream, "lists": ways, "large": large}
     write_report(json_path, report)
     if docs is not None:
         rewrite_page(docs, tables)

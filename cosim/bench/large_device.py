@@ -5,7 +5,8 @@ is that of the model. A process of its own measures its peak memory and its CPU 
 with bare time-outs of SimPy in the same process, as a measure of the machine:
 
 - of a mini-batch, with all that belongs to it. What the pages hold is computed as they are read,
-  and the subgraph is compared with the reference's; what of the time that is, is measured apart;
+  and the subgraph is compared with the reference's; what of the time that is, is measured apart.
+  Then the same with the hops on the SSD, whose row pointers are computed likewise;
 - of the firmware alone (:mod:`cosim.bench.page_stream`).
 """
 
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 import simpy
 
-from cosim.bench.firmware import Ssd, sample_batch
+from cosim.bench.firmware import WAYS, Ssd, sample_batch
 from cosim.bench.page_stream import EqualPages, read_pages
 from cosim.bench.procedural_graph import ProceduralGraph
 from cosim.config.build import page_layout, striping
@@ -70,6 +71,8 @@ def _measure(
         "platform": platform,
         "edge_bytes": graph.edge_bytes(),
         **_measure_batch(Ssd(platform, graph), graph, batch),
+        **_measure_chain(Ssd(platform, graph, way=WAYS[-1]), graph, batch),
+        "peak_bytes": _peak_bytes(),
         **_measure_stream(Ssd(platform, graph, flash=EqualPages), stream_pages),
         "timeouts_per_s": round(_timeouts_per_s()),
     }
@@ -77,7 +80,7 @@ def _measure(
 
 def _measure_batch(ssd: Ssd, graph: Any, batch: MiniBatch) -> dict[str, Any]:
     timeouts = _timeouts_of(lambda: sample_batch(ssd, graph, batch))
-    peak, counts = _peak_bytes(), ssd.device.counts()
+    counts = ssd.device.counts()
     reads = counts["flash_reads"]
     pages = range(min(IMAGES, ssd.flash.pages))
     of_images = _timeouts_of(lambda: [ssd.flash.page(number) for number in pages])
@@ -85,11 +88,15 @@ def _measure_batch(ssd: Ssd, graph: Any, batch: MiniBatch) -> dict[str, Any]:
     return {
         "lists": counts["targets"],
         "flash_reads": reads,
-        "peak_bytes": peak,
         "timeouts_a_read": round(timeouts / reads, 1),
         "of_image": round(of_images / len(pages), 1),
         "of_reference": round(of_reference / reads, 1),
     }
+
+
+def _measure_chain(ssd: Ssd, graph: Any, batch: MiniBatch) -> dict[str, Any]:
+    sample_batch(ssd, graph, batch)
+    return {"chained_flash_reads": ssd.device.counts()["flash_reads"]}
 
 
 def _measure_stream(ssd: Ssd, most: int) -> dict[str, Any]:
