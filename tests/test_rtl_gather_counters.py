@@ -26,6 +26,7 @@ STEPS = {
     "id's beat in a register": 1,
     "its beat in a queue": 1,
     "picked out of the queue": 1,
+    "beside its request": 1,
     "cut out": 1,
     "collected": 1,
     "waits for its lane's turn": 1,

@@ -32,7 +32,7 @@ BURST = {"burst": 4, "depth": 8}
 BURST_CLOCKS = 14
 """The longest stretch of the check, read without stalls."""
 CANCELLED_CLOCKS = 10
-IDS_CLOCKS = 9
+IDS_CLOCKS = 11
 """From two requests to the outcome of the second, without stalls."""
 PORTS = 3
 ROWS = 4
@@ -119,7 +119,7 @@ GATHER_PART_PROPERTIES = (
         "the id reader neither loses, repeats nor reorders an id: each outcome is that of its "
         "request, with the id at its address, or that it could not be read",
         "bmc",
-        13,
+        15,
         _ids,
     ),
     Property(
@@ -127,7 +127,7 @@ GATHER_PART_PROPERTIES = (
         "from outcomes to result words: each target's header, then its ids, once and in order; of "
         "a failed one its status alone",
         "bmc",
-        15,
+        17,
         _results,
         is_quick=True,
     ),

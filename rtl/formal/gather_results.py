@@ -62,7 +62,7 @@ class ResultPath(wiring.Component):
 class ResultCheck(wiring.Component):
     """A result path that is given outcomes, and asked for results, in any clock.
 
-    Outcomes come two clocks after they were begun, which is when there is no ``hold`` and, where
+    Outcomes come three clocks after they were begun, which is when there is no ``hold`` and, where
     one needs a row, ``credit``. Targets have up to :data:`MOST_IDS` outcomes, each with an id or
     not, and of any of four statuses. The model checker chooses the target, and its id, that are
     followed.
@@ -107,7 +107,8 @@ class ResultCheck(wiring.Component):
         """Outcomes as a reader may give them: rows are reserved as they begin."""
         begun, ids, outcomes = Signal(), Signal(range(MOST_IDS + 1)), Signal(range(MOST_IDS + 1))
         needs_row, ends = Signal(), Signal()
-        early = Signal(data.StructLayout({"valid": 1, "outcome": collector.outcome.shape()}))
+        shape = data.StructLayout({"valid": 1, "outcome": collector.outcome.shape()})
+        early, later = Signal(shape), Signal(shape)
         m.d.comb += [
             # The first row of a target has a place for one id, those behind it for two.
             needs_row.eq((ids == 0) | ids[0]),
@@ -127,8 +128,9 @@ class ResultCheck(wiring.Component):
             outcome.read.eq(self.read),
             outcome.end.eq(ends),
             outcome.last.eq(ends & self.last),
-            collector.outcome_valid.eq(early.valid),
-            collector.outcome.eq(outcome),
+            later.eq(early),
+            collector.outcome_valid.eq(later.valid),
+            collector.outcome.eq(later.outcome),
         ]
 
     def _follow_in(self, m, collector):

@@ -14,8 +14,9 @@ class ReadArbiter(wiring.Component):
 
     Of the first ``urgent`` ports lower numbers come first, then the others take turns: one goes on
     for ``run`` requests, or until it has none, since addresses of a port lie closer together than
-    those of several. Requests wait in a queue until they are taken. Beats have a register, and go
-    to the port that their ID names, which must be ready at all times.
+    those of several. Requests wait in a queue until they are taken. Beats go to the port that their
+    ID names, which must be ready at all times: to the first ``held`` ports through a register, a
+    clock later, and to the others as they come.
 
     Parameters
     ----------
@@ -27,6 +28,8 @@ class ReadArbiter(wiring.Component):
         All but the last one, if not given.
     run : int, optional
         Requests of a port in a row, while others ask; a power of two.
+    held : int, optional
+        All, if not given. What is behind the other ports has a register of its own.
     ids : sequence of range, optional
         AXI IDs of each port: a power of two of them from a multiple of it on; else its number.
 
@@ -38,7 +41,7 @@ class ReadArbiter(wiring.Component):
         The bus.
     """
 
-    def __init__(self, axi, ports, *, urgent=None, run=1, ids=None):
+    def __init__(self, axi, ports, *, urgent=None, run=1, held=None, ids=None):
         ids = [range(number, number + 1) for number in range(ports)] if ids is None else ids
         if not ids or max(each.stop for each in ids) > 1 << axi.id_bits:
             raise ValueError(f"ID width must tell {ports} ports apart, not {axi.id_bits} bits")
@@ -52,6 +55,7 @@ class ReadArbiter(wiring.Component):
         self._ports = ports
         self._urgent = ports - 1 if urgent is None else urgent
         self._run = run
+        self._held = ports if held is None else held
         self._ids = ids
         self.kept = Queue(axi.address_payload, 2)
         super().__init__({"axi": Out(axi), **{f"port{n}": In(axi) for n in range(ports)}})
@@ -105,12 +109,15 @@ class ReadArbiter(wiring.Component):
 
     def _answer(self, m, ports):
         r = self.axi.r
-        beat, valid = Signal(self._axi.data_payload), Signal(self._ports)
+        beat, valid = Signal(self._axi.data_payload), Signal(self._held)
         m.d.comb += r.ready.eq(1)
         m.d.sync += beat.eq(r.payload)
         for number, port in enumerate(ports):
             ids = self._ids[number]
             shift = (len(ids) - 1).bit_length()
-            mine = r.payload.id >> shift == ids.start >> shift
-            m.d.sync += valid[number].eq(r.valid & mine)
-            m.d.comb += [port.r.payload.eq(beat), port.r.valid.eq(valid[number])]
+            mine = r.valid & (r.payload.id >> shift == ids.start >> shift)
+            if number < self._held:
+                m.d.sync += valid[number].eq(mine)
+                m.d.comb += [port.r.payload.eq(beat), port.r.valid.eq(valid[number])]
+            else:
+                m.d.comb += [port.r.payload.eq(r.payload), port.r.valid.eq(mine)]

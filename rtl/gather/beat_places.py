@@ -6,6 +6,9 @@ from amaranth.lib.wiring import In, Out
 
 __all__ = ["BeatPlaces"]
 
+BANK = 16
+"""Beats of a memory: what a LUT holds of each bit, in FPGAs of any kind."""
+
 
 class BeatPlaces(wiring.Component):
     """Keeps one beat a read; reads take the IDs by turns, so read n has ID n mod ``ids``.
@@ -14,7 +17,8 @@ class BeatPlaces(wiring.Component):
     more than ``places`` reads whose beats have not been taken.
 
     It is a queue for each ID, all of them in one memory, which are read by turns. Whether there is
-    a beat, and what it is, comes from registers and the memory alone.
+    a beat is a register of its own, since many things wait for it, and what it is comes from
+    registers and the memory alone. What arrives has a register, too, with its place beside it.
 
     Parameters
     ----------
@@ -30,7 +34,7 @@ class BeatPlaces(wiring.Component):
     arrives, id, beat : In
         A beat comes in this clock; the lowest bits of ``id`` tell its ID.
     head : Out(stream of shape)
-        The beat of the oldest read, at the earliest one clock after it came.
+        The beat of the oldest read, at the earliest two clocks after it came.
     """
 
     def __init__(self, shape, places, ids):
@@ -61,30 +65,55 @@ class BeatPlaces(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.kept = kept = memory.Memory(shape=self._shape, depth=self._places, init=[])
-        write, read = kept.write_port(), kept.read_port(domain="comb")
         id_bits, each = (self._ids - 1).bit_length(), self._places // self._ids
-        first, taken = Signal(range(self._places)), Signal()
-        id, turn = self.id[:id_bits], first[:id_bits]
         rounds = Array([Signal(range(each), name=f"round{n}") for n in range(self._ids)])
-        levels = Array([Signal(range(each + 1), name=f"level{n}") for n in range(self._ids)])
-        m.d.comb += [
-            write.addr.eq(Cat(id, rounds[id])),
-            write.data.eq(self.beat),
-            write.en.eq(self.arrives),
-            read.addr.eq(first),
-            self.head.payload.eq(read.data),
-            self.head.valid.eq(levels[turn].any()),
-            taken.eq(self.head.valid & self.head.ready),
+        new, came = self.id[:id_bits], Signal()
+        place, beat = Signal(range(self._places)), Signal(self._shape)
+        m.d.sync += [
+            came.eq(self.arrives),
+            place.eq(Cat(new, rounds[new])),
+            beat.eq(self.beat),
         ]
         with m.If(self.arrives):
-            m.d.sync += rounds[id].eq(rounds[id] + 1)
-        with m.If(taken):
-            m.d.sync += first.eq(first + 1)
+            m.d.sync += rounds[new].eq(rounds[new] + 1)
+        # The ID whose turn it is and the next one, beside the place whose lowest bits the first of
+        # them is: that has all of the memory to reach.
+        first, taken = Signal(range(self._places)), Signal()
+        turn, following = Signal(id_bits), Signal(id_bits, init=1 % self._ids)
+        self._keep(m, Cat(new, rounds[new]), place, beat, first)
+        m.d.comb += taken.eq(self.head.valid & self.head.ready)
+        id = place[:id_bits]
+        levels = [Signal(range(each + 1), name=f"level{n}") for n in range(self._ids)]
         for number, level in enumerate(levels):
-            comes, goes = self.arrives & (id == number), taken & (turn == number)
+            comes, goes = came & (id == number), taken & (turn == number)
             with m.If(comes & ~goes):
                 m.d.sync += level.eq(level + 1)
             with m.Elif(goes & ~comes):
                 m.d.sync += level.eq(level - 1)
+        # With one ID the beat that is taken is of the queue whose turn is next.
+        there = Array([level > 1 if self._ids == 1 else level.any() for level in levels])
+        with m.If(taken):
+            m.d.sync += [
+                first.eq(first + 1),
+                turn.eq(following),
+                following.eq(following + 1),
+                self.head.valid.eq(there[following] | (came & (id == following))),
+            ]
+        with m.Elif(came & (id == turn)):
+            m.d.sync += self.head.valid.eq(1)
         return m
+
+    def _keep(self, m, next_place, place, beat, first):
+        """Memories of few beats each, written by registers alone, to whom a beat's width is far."""
+        deep = min(BANK, self._places)
+        heads = []
+        for number in range(self._places // deep):
+            m.submodules[f"bank{number}"] = bank = memory.Memory(
+                shape=self._shape, depth=deep, init=[]
+            )
+            write, read = bank.write_port(), bank.read_port(domain="comb")
+            mine = self.arrives & (next_place >> (deep - 1).bit_length() == number)
+            m.d.sync += write.en.eq(mine)
+            m.d.comb += [write.addr.eq(place), write.data.eq(beat), read.addr.eq(first)]
+            heads.append(read.data)
+        m.d.comb += self.head.payload.eq(Array(heads)[first >> (deep - 1).bit_length()])

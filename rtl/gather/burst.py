@@ -83,12 +83,14 @@ class BurstReader(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.kept = kept = Queue(self._beat, self._depth)
+        m.submodules.kept = kept = Queue(self._beat, self._depth, can_fill=False)
         free = Signal(range(self._depth + 1), init=self._depth)
         beats, final = Signal(range(self._burst + 1)), Signal()
+        to_boundary = Signal(range(self._burst + 1))
         stretch, idle, planned, dropping = Signal(Stretch), Signal(init=1), Signal(), Signal()
         ar, r = self.axi.ar, self.axi.r
         beat_bits = (self._axi.data_bits // 8).bit_length() - 1
+        begins_at = self.stretches.payload.address[beat_bits:][: self._burst.bit_length() - 1]
         offered, issued, taken = Signal(), Signal(), Signal()
         m.d.comb += [
             ar.valid.eq(offered),
@@ -123,15 +125,27 @@ class BurstReader(wiring.Component):
                 idle.eq(final),
                 stretch.address.eq(stretch.address + (beats << beat_bits)),
                 stretch.beats.eq(stretch.beats - beats),
+                to_boundary.eq(self._burst),
             ]
         with m.Elif(planned):
             # What is free does not become less before the burst is taken.
             m.d.sync += offered.eq(free >= beats)
         with m.Elif(~idle):
-            self._plan(m, stretch, beats, final)
-            m.d.sync += planned.eq(1)
+            left = stretch.beats[: len(beats)]
+            ends = (left <= to_boundary) & (stretch.beats[len(beats) :] == 0)
+            m.d.sync += [
+                beats.eq(Mux(ends, left, to_boundary)),
+                final.eq(ends),
+                planned.eq(1),
+            ]
         with m.Else():
-            m.d.sync += stretch.eq(self.stretches.payload)
+            # A burst is what is left, up to the longest one and to the 4 KB boundary. A length that
+            # divides the boundary makes one limit of both: the next multiple of it, where each
+            # burst behind the first one begins.
+            m.d.sync += [
+                stretch.eq(self.stretches.payload),
+                to_boundary.eq(self._burst - begins_at),
+            ]
             with m.If(self.stretches.valid & self.stretches.ready):
                 m.d.sync += idle.eq(0)
         with m.If(~self.cancel & idle & (free == self._depth) & (went == 0)):
@@ -146,18 +160,3 @@ class BurstReader(wiring.Component):
             kept.head.ready.eq(self.beats.ready | dropping),
         ]
         return m
-
-    def _plan(self, m, stretch, beats, final):
-        """Beats of the next burst: what is left, up to the longest burst and to the 4 KB boundary.
-
-        A burst length that divides the boundary makes one limit of both: the next multiple of it.
-        """
-        width = self._burst.bit_length() - 1
-        low = stretch.address[(self._axi.data_bits // 8).bit_length() - 1 :][:width]
-        to_boundary, left = Signal(range(self._burst + 1)), stretch.beats[: width + 1]
-        ends = Signal()
-        m.d.comb += [
-            to_boundary.eq(self._burst - low),
-            ends.eq((left <= to_boundary) & (stretch.beats[width + 1 :] == 0)),
-        ]
-        m.d.sync += [beats.eq(Mux(ends, left, to_boundary)), final.eq(ends)]

@@ -68,23 +68,24 @@ class LaunchControl(wiring.Component):
         ]
         with m.FSM():
             with m.State("IDLE"):
-                # Whether it is taken does not depend on what it is: that takes long to see.
+                # Whether it is taken does not depend on what it is: that takes long to see. What is
+                # kept of it does not depend on whether it is taken, for the same reason.
                 m.d.comb += [
                     void.eq(~aligned | (launch.count == 0)),
                     self.runs.valid.eq(self.launches.valid & ~void),
                     self.launches.ready.eq(self.runs.ready),
                 ]
+                m.d.sync += [
+                    done.eq(0),
+                    done.tag.eq(launch.tag),
+                    done.status.eq(Mux(aligned, GatherStatus.OK, GatherStatus.BAD_DESCRIPTOR)),
+                    done.started.eq(self.now),
+                    done.first.eq(self.now),
+                    done.last.eq(self.now),
+                    fresh.eq(1),
+                    good.eq(1),
+                ]
                 with m.If(self.launches.valid & self.launches.ready):
-                    m.d.sync += [
-                        done.eq(0),
-                        done.tag.eq(launch.tag),
-                        done.status.eq(Mux(aligned, GatherStatus.OK, GatherStatus.BAD_DESCRIPTOR)),
-                        done.started.eq(self.now),
-                        done.first.eq(self.now),
-                        done.last.eq(self.now),
-                        fresh.eq(1),
-                        good.eq(1),
-                    ]
                     with m.If(void):
                         m.next = "DONE"
                     with m.Else():

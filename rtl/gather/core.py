@@ -223,8 +223,10 @@ class GatherUnit(wiring.Component):
         m.submodules.writer = writer = ResultWriter(
             self._lanes, rows, result_words=self._result_words
         )
+        # Id readers keep each beat in a memory as wide, behind a register of their own.
+        others = 1 + self._lanes
         m.submodules.arbiter = arbiter = ReadArbiter(
-            axi, 1 + 2 * self._lanes, urgent=1 + self._lanes, run=RUN, ids=self._id_ranges
+            axi, others + self._lanes, urgent=others, run=RUN, held=others, ids=self._id_ranges
         )
         lanes = [self._lane(m, number, rows) for number in range(self._lanes)]
         connect(m, fetcher.axi, arbiter.port0)

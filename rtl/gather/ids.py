@@ -189,7 +189,7 @@ class IdReader(wiring.Component):
     reserve : Out(1)
         It is taken in this clock.
     hold : In(1)
-        No outcome more than those of two clocks can be taken.
+        No outcome more than those of four clocks can be taken.
     issued, merged, blocked : Out(1)
         A read went out in this clock; a shared request went on; one of either could not since
         ``outstanding`` are in flight.
@@ -282,7 +282,9 @@ class IdReader(wiring.Component):
         beat = data.StructLayout({"data": self._axi.data_bits, "error": 1})
         m.submodules.beats = beats = BeatPlaces(beat, self._outstanding, len(self._ids))
         first, first_valid, fresh, fire = Signal(self._flight), Signal(), Signal(), Signal()
-        newest, picked, picked_valid = Signal(beat), Signal(self._flight), Signal()
+        picked, picked_valid, turns = Signal(self._flight), Signal(), Signal()
+        oldest, newest = Signal(beat), Signal(beat)
+        paired, paired_valid = Signal(self._flight), Signal()
         m.d.comb += [
             r.ready.eq(1),
             beats.arrives.eq(r.valid),
@@ -299,26 +301,34 @@ class IdReader(wiring.Component):
                 first_valid.eq(flight.valid),
                 fresh.eq(flight.payload.read & ~flight.payload.shared),
             ]
-        m.d.sync += [picked.eq(first), picked_valid.eq(fire)]
-        with m.If(beats.head.ready):
-            m.d.sync += newest.eq(beats.head.payload)
-        self._cut_out(m, newest, picked, picked_valid)
+        # Two steps, so that what enables a whole beat's register is a register itself.
+        m.d.sync += [
+            picked.eq(first),
+            picked_valid.eq(fire),
+            turns.eq(beats.head.ready),
+            oldest.eq(beats.head.payload),
+            paired.eq(picked),
+            paired_valid.eq(picked_valid),
+        ]
+        with m.If(turns):
+            m.d.sync += newest.eq(oldest)
+        self._cut_out(m, newest, paired, paired_valid)
         return fire
 
-    def _cut_out(self, m, newest, picked, valid):
+    def _cut_out(self, m, newest, paired, valid):
         """The id, and what became of its request."""
         low, high = Signal(32), Signal(32)
         m.d.comb += [
-            low.eq(newest.data.word_select(picked.lane, 32)),
-            high.eq(newest.data.word_select(picked.lane | 1, 32)),
+            low.eq(newest.data.word_select(paired.lane, 32)),
+            high.eq(newest.data.word_select(paired.lane | 1, 32)),
         ]
         m.d.sync += [
             self.outcome_valid.eq(valid),
-            self.outcome.id.eq(low | Mux(picked.wide, high << 32, 0)),
-            self.outcome.read.eq(picked.read),
+            self.outcome.id.eq(low | Mux(paired.wide, high << 32, 0)),
+            self.outcome.read.eq(paired.read),
             self.outcome.status.eq(
-                Mux(picked.read & newest.error, GatherStatus.BUS_ERROR, picked.status)
+                Mux(paired.read & newest.error, GatherStatus.BUS_ERROR, paired.status)
             ),
-            self.outcome.end.eq(picked.end),
-            self.outcome.last.eq(picked.last),
+            self.outcome.end.eq(paired.end),
+            self.outcome.last.eq(paired.last),
         ]

@@ -330,8 +330,9 @@ class PositionSource(wiring.Component):
         m.submodules.distinct = distinct = DistinctFilter(Pick, self._max_distinct)
         # As many as there are clocks from a word to the read of its position, for lists of one.
         m.submodules.started = started = Queue(Target, 32)
+        # A clock later, since all that follows a job's last word waits for it.
+        m.d.sync += picker.aborting.eq(self.aborting)
         m.d.comb += [
-            picker.aborting.eq(self.aborting),
             fetcher.aborting.eq(self.aborting),
             self.settled.eq(fetcher.settled),
         ]

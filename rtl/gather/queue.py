@@ -21,6 +21,9 @@ class Queue(wiring.Component):
         Entry.
     depth : int
         Places, a power of two from 2 up.
+    can_fill : bool
+        Else there is always room, since who writes counts the places; ``entries.ready`` is not
+        looked at then, and ``entries.valid`` has a short way to the memory.
 
     Members
     -------
@@ -32,11 +35,12 @@ class Queue(wiring.Component):
         Entries inside.
     """
 
-    def __init__(self, shape, depth):
+    def __init__(self, shape, depth, *, can_fill=True):
         if not isinstance(depth, int) or depth < 2 or depth & depth - 1:
             raise ValueError(f"Queue depth must be a power of two from 2 up, not {depth!r}")
         self._shape = shape
         self._depth = depth
+        self._can_fill = can_fill
         self._first, self._next = Signal(range(depth)), Signal(range(depth))
         super().__init__(
             {
@@ -71,7 +75,7 @@ class Queue(wiring.Component):
         m.d.comb += [
             # The highest bit is that of ``depth`` alone.
             self.entries.ready.eq(~self.level[-1]),
-            put.eq(self.entries.valid & self.entries.ready),
+            put.eq(self.entries.valid & (self.entries.ready | (not self._can_fill))),
             take.eq(self.head.valid & self.head.ready),
             write.addr.eq(next_place),
             write.data.eq(self.entries.payload),

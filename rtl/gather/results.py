@@ -11,7 +11,7 @@ from rtl.gather.rows import RowCount
 
 __all__ = ["ResultWriter", "TargetCollector", "TargetRecord"]
 
-UNDER_WAY = 4
+UNDER_WAY = 6
 """Outcomes that can still come after ``hold``, and one more."""
 STEPS = 3
 """Registers of a transfer: row asked for, row read, words put together."""
@@ -95,7 +95,6 @@ class TargetCollector(wiring.Component):
         bad = Signal()
         next_row, next_used = Signal(range(self._rows)), Signal(range(self._rows + 1))
         m.d.comb += [
-            self.hold.eq(kept.level >= self._records - UNDER_WAY),
             record.status.eq(Mux(bad, status, outcome.status)),
             failed.eq(bad | (outcome.status != GatherStatus.OK)),
             record.count.eq(Mux(failed, 0, count + outcome.read)),
@@ -129,6 +128,7 @@ class TargetCollector(wiring.Component):
                 after.eq(next_row),
                 used.eq(next_used),
             ]
+        m.d.sync += self.hold.eq(kept.level >= self._records - UNDER_WAY)
         self._count_rows(m, Mux(ends & failed, next_used, 0))
         return m
 

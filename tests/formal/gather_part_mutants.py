@@ -53,7 +53,9 @@ GATHER_PART_MUTANTS = {
         ),
     },
     "gather-bursts": {
-        "crosses 4 KB": burst("to_boundary.eq(self._burst - low)", "to_boundary.eq(self._burst)"),
+        "crosses 4 KB": burst(
+            "to_boundary.eq(self._burst - begins_at)", "to_boundary.eq(self._burst)"
+        ),
         "asks without room": burst("offered.eq(free >= beats)", "offered.eq(1)"),
         "asks for the end again": burst("idle.eq(final),", "idle.eq(0),"),
     },
@@ -69,8 +71,8 @@ GATHER_PART_MUTANTS = {
         "a shared id from the next beat": ids(
             "payload.read & ~flight.payload.shared", "payload.read"
         ),
-        "the wrong half": ids("word_select(picked.lane, 32)", "word_select(0, 32)"),
-        "an error is not told": ids("picked.read & newest.error", "0"),
+        "the wrong half": ids("word_select(paired.lane, 32)", "word_select(0, 32)"),
+        "an error is not told": ids("paired.read & newest.error", "0"),
         "more than are kept": ids("valid & ~request.read & ~full", "valid & ~request.read"),
     },
     "gather-results-whole": {
