@@ -177,7 +177,7 @@ class PositionCutter(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.run_up = run_up = RunUp(WORD, 2)
+        m.submodules.run_up = run_up = RunUp(WORD, 2, held=False)
         connect(m, run_up.head, flipped(self.words))
         cut, beat, each = self.cuts.payload, self.beats.payload, self._data_bits // 32
         bits = (each - 1).bit_length()

@@ -2,7 +2,7 @@
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import memory, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 __all__ = ["QUEUED", "Queue", "RunUp"]
 
@@ -98,9 +98,9 @@ class Queue(wiring.Component):
 class RunUp(wiring.Component):
     """The end of a pipeline of a fixed number of registers that never stops.
 
-    What is taken at its beginning has a place in a queue at its end, and the queue's head is in a
-    register: no stall goes from one end to the other in a clock. From the last register of the
-    pipeline to that of the head an entry takes :data:`QUEUED` clocks.
+    What is taken at its beginning has a place in a queue at its end: no stall goes from one end to
+    the other in a clock. From the last register of the pipeline to that of the head an entry takes
+    :data:`QUEUED` clocks.
 
     Parameters
     ----------
@@ -108,6 +108,9 @@ class RunUp(wiring.Component):
         What comes out.
     steps : int
         Registers of the pipeline, at least one.
+    held : bool
+        The head is in a register. Else it is that of the queue, a clock earlier: for a reader that
+        has more to do before it knows whether it takes it than with what it is.
 
     Members
     -------
@@ -121,8 +124,9 @@ class RunUp(wiring.Component):
         What has arrived.
     """
 
-    def __init__(self, shape, steps):
+    def __init__(self, shape, steps, *, held=True):
         self._steps = steps
+        self._held = held
         # One a clock: a place is owed for all registers, a clock in the queue and one to come back.
         self._depth = 1 << (steps + 2).bit_length()
         self._shape = shape
@@ -138,7 +142,7 @@ class RunUp(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.kept = kept = Queue(self._shape, self._depth)
-        load, owed = Signal(), Signal(range(self._depth + 1))
+        owed = Signal(range(self._depth + 1))
         taken, left, under_way = Signal(), Signal(), Signal(self._steps)
         m.d.comb += [
             self.ready.eq(~owed[-1]),
@@ -146,14 +150,16 @@ class RunUp(wiring.Component):
             left.eq(self.head.valid & self.head.ready),
             kept.entries.valid.eq(under_way[-1]),
             kept.entries.payload.eq(self.arrived),
-            load.eq(~self.head.valid | self.head.ready),
-            kept.head.ready.eq(load),
         ]
-        with m.If(load):
-            m.d.sync += [
-                self.head.valid.eq(kept.head.valid),
-                self.head.payload.eq(kept.head.payload),
-            ]
+        if self._held:
+            m.d.comb += kept.head.ready.eq(~self.head.valid | self.head.ready)
+            with m.If(kept.head.ready):
+                m.d.sync += [
+                    self.head.valid.eq(kept.head.valid),
+                    self.head.payload.eq(kept.head.payload),
+                ]
+        else:
+            connect(m, kept.head, flipped(self.head))
         m.d.sync += under_way.eq(Cat(taken, under_way))
         with m.If(taken & ~left):
             m.d.sync += owed.eq(owed + 1)
