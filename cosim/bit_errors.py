@@ -78,12 +78,13 @@ class CellState:
             raise ValueError(
                 f"die_spread_ppm must be at most {WHOLE_PPM} millionths, not {self.die_spread_ppm}"
             )
-        most = max(self.rate_ppt(level) for level in range(self.levels))
+        rule = "cycles, age and rates must leave at most half of all bits wrong"
+        try:
+            most = max(self.rate_ppt(level) for level in range(self.levels))
+        except OverflowError:
+            raise ValueError(f"{rule}, not more of them than can be computed") from None
         if most * (WHOLE_PPM + self.die_spread_ppm) > WHOLE_PPM * WHOLE_PPT // 2:
-            raise ValueError(
-                "cycles, age and rates must leave at most half of all bits wrong, "
-                f"not {most / WHOLE_PPT:.3g} of them and a die's spread"
-            )
+            raise ValueError(f"{rule}, not {most / WHOLE_PPT:.3g} of them and a die's spread")
 
     @property
     def levels(self) -> int:

@@ -175,6 +175,8 @@ def test_a_level_without_errors_reads_as_the_cells_are():
             "must leave at most half of all bits wrong, not 0.5 of them",
         ),
         ({"cycles": 10**6}, "must leave at most half of all bits wrong, not 19.6 of them"),
+        ({"cycles": 10**6, "cycles_exponent": Fraction(999)}, "not more of them than can be"),
+        ({"cycles": 10**400}, "not more of them than can be computed"),
         ({"cycles": 0, "fresh_rate_ppt": 26 * 10**10, "die_spread_ppm": 10**6}, "0.26 of them"),
     ],
 )

@@ -9,10 +9,11 @@ from cosim.config.quantities import FREQUENCY, format_quantity
 from cosim.config.yaml_source import YamlSource
 from rtl.contract.bus_times import Interface
 from rtl.contract.interface_timing import interface_timing
-from rtl.contract.nand_array import Poll, SuspendOpcodes
+from rtl.contract.nand_array import Poll, SuspendOpcodes, array_times
 from rtl.contract.nand_part import ExtendedTimes, NandPart, SdrReadTimes
 from rtl.contract.onfi import COLUMN_CYCLES, ROW_CYCLES, row_bits
 from rtl.contract.onfi_modes import onfi_mode
+from rtl.nand.limits import MOST_SLOTS, MOST_SUSPENDS
 
 __all__ = [
     "bus_phases",
@@ -135,7 +136,11 @@ def check_flash(ssd: SsdPlatform, source: YamlSource | None = None) -> None:
         _check_addresses(nand_part(ssd))
     with naming("ssd", source, "flash", "nand"):
         _check_ways(ssd)
+        _check_counts(ssd)
         _check_watchdog(ssd)
+    with naming("ssd", source, "nand"):
+        if ssd.nand.planes is not None:
+            array_times(nand_part(ssd))
 
 
 def _check_ways(ssd: SsdPlatform) -> None:
@@ -143,6 +148,15 @@ def _check_ways(ssd: SsdPlatform) -> None:
     ways, enables = ssd.flash.ways.value, ssd.nand.chip_enables.value
     if ways > enables:
         raise ValueError(f"ways must be at most chip_enables, not {ways} > {enables}")
+
+
+def _check_counts(ssd: SsdPlatform) -> None:
+    """Refuse numbers that a channel's controller cannot have."""
+    slots, suspends = ssd.flash.landing_slots.value, ssd.flash.suspends.value
+    if slots > MOST_SLOTS:
+        raise ValueError(f"landing_slots must be at most {MOST_SLOTS}, not {slots}")
+    if suspends > MOST_SUSPENDS:
+        raise ValueError(f"suspends must be at most {MOST_SUSPENDS}, not {suspends}")
 
 
 def _check_watchdog(ssd: SsdPlatform) -> None:

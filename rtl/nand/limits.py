@@ -2,9 +2,9 @@
 
 from rtl.contract.onfi import COLUMN_CYCLES, ROW_CYCLES, row_bits
 
-__all__ = ["check_bus", "check_channel"]
+__all__ = ["MOST_SLOTS", "MOST_SUSPENDS", "check_bus", "check_channel"]
 
-
+MOST_SLOTS = 256
 MOST_SUSPENDS = 16
 
 
@@ -31,8 +31,8 @@ def check_channel(part, *, phases, slots, watchdog_ps, suspends=0):
     ValueError
         With what must hold and what was found.
     """
-    if not isinstance(slots, int) or not 1 <= slots <= 256:
-        raise ValueError(f"Slots must be an integer from 1 to 256, not {slots!r}")
+    if not isinstance(slots, int) or not 1 <= slots <= MOST_SLOTS:
+        raise ValueError(f"Slots must be an integer from 1 to {MOST_SLOTS}, not {slots!r}")
     if part.luns > 256 or row_bits(part) + (part.luns - 1).bit_length() > 8 * ROW_CYCLES:
         raise ValueError(
             f"Rows and LUNs must fit in {8 * ROW_CYCLES} address bits, "

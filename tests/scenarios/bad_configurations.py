@@ -220,6 +220,21 @@ BAD = [
         PLACED + "ssd.flash.ways must be at most chip_enables, not 9 > 8",
     ),
     (
+        (OVERRIDE, "ssd.flash.landing_slots: 257"),
+        PLACED + "ssd.flash.landing_slots must be at most 256, not 257",
+    ),
+    (
+        (OVERRIDE, "ssd.flash.suspends: 17"),
+        PLACED + "ssd.flash.suspends must be at most 16, not 17",
+    ),
+    (
+        (OVERRIDE, 'ssd.flash.operations: all\n  ssd.nand.t_cbsy: "1 s"'),
+        (
+            "c.yaml:10: platform_overrides.ssd.nand.t_cbsy must be at most t_prog, not "
+            "1000000000000 > 500000000"
+        ),
+    ),
+    (
         ('ssd.nand.t_r: "25 us"', "ssd.flash.part: hynix"),
         (
             PLACED + "ssd.flash.part must be the name of a NAND part or a .yaml file, not 'hynix'; "
