@@ -21,6 +21,7 @@ from rtl.nand.command_cycles import BusOperationKind
 from rtl.nand.completion import CompletionRecord
 from rtl.nand.correction import Correction, data_word
 from rtl.nand.counters import EventCounters
+from rtl.nand.encoding import Encoding
 from rtl.nand.limits import check_channel
 from rtl.nand.lun_table import LunTable
 from rtl.nand.operation_sets import is_any
@@ -80,8 +81,12 @@ class FlashChannelController(wiring.Component):
     code : BchCode or None
         Of the pages. Reads then pass a decoder unless they are raw, or read as they come: see
         :class:`Correction`. The bus does not wait for it. None is no decoder.
+    encodes : bool
+        What goes to the die passes an encoder, unless it is raw or a feature: see
+        :class:`Encoding`. Else data is codewords already. It needs a ``code``, and a part that can
+        be programmed.
     tables : bool
-        Form of the decoder, as in :class:`BchDecoder`.
+        Form of decoder and encoder, as in :class:`BchDecoder`.
 
     Members
     -------
@@ -127,6 +132,7 @@ class FlashChannelController(wiring.Component):
         policy="round-robin",
         suspends=0,
         code=None,
+        encodes=False,
         tables=True,
     ):
         check_channel(part, phases=phases, slots=slots, watchdog_ps=watchdog_ps, suspends=suspends)
@@ -142,6 +148,11 @@ class FlashChannelController(wiring.Component):
         self._correction = None
         if code is not None:
             self._correction = Correction(code, phases=phases, slots=slots, tables=tables)
+        self._encoding = None
+        if encodes:
+            if code is None or not self._is_extended:
+                raise ValueError("An encoder needs a code and a part that can be programmed")
+            self._encoding = Encoding(code, phases=phases, tables=tables)
         launch = {
             "launch_start": Out(1),
             "launch_slot": Out(range(max(2, slots))),
@@ -281,7 +292,10 @@ class FlashChannelController(wiring.Component):
         """Operations beyond the plain read: more to issue, data to the die, ends without bursts."""
         operation = table.order.operation
         ends = Signal()
-        wiring.connect(m, wiring.flipped(self.launch), bus.launch)
+        if self._encoding is None:
+            wiring.connect(m, wiring.flipped(self.launch), bus.launch)
+        else:
+            self._encode(m, table, bus)
         m.d.comb += [
             bus.operation.operation.eq(operation),
             self.launch_start.eq(
@@ -296,6 +310,18 @@ class FlashChannelController(wiring.Component):
             record.is_whole.eq(ends),
         ]
         self._count_operations(m, table, events, operation, ends)
+
+    def _encode(self, m, table, bus):
+        """Pass page data for the die through the encoder, unless it is raw."""
+        m.submodules.encoding = encoding = self._encoding
+        is_page = is_any(table.order.operation, lambda steps: steps.programs or steps.keeps_bus)
+        wiring.connect(m, wiring.flipped(self.launch), encoding.launch)
+        wiring.connect(m, encoding.data, bus.launch)
+        m.d.comb += [
+            encoding.start.eq(self.launch_start),
+            encoding.is_coded.eq(is_page & ~table.context.is_raw),
+            encoding.length.eq(table.context.length),
+        ]
 
     def _suspend(self, m, table, bus, events, kind, begins):
         """Put programs and erases aside for reads that wait behind them."""

@@ -44,7 +44,7 @@ class FlashChannelUnit(wiring.Component):
 
     Parameters
     ----------
-    part, period_ps, ways, phases, slots, watchdog_ps, policy, suspends, code
+    part, period_ps, ways, phases, slots, watchdog_ps, policy, suspends, code, encodes
         As in :class:`FlashChannelController`.
     are_erased : bool
         As in :class:`BusChecker`.
@@ -73,6 +73,7 @@ class FlashChannelUnit(wiring.Component):
         policy="round-robin",
         suspends=0,
         code=None,
+        encodes=False,
         are_erased=False,
         emitted=False,
         identity=b"",
@@ -91,6 +92,7 @@ class FlashChannelUnit(wiring.Component):
             "policy": policy,
             "suspends": suspends,
             "code": code,
+            "encodes": encodes,
         }
         self.controller = FlashChannelController(**arguments)
         if own is not None:
