@@ -8,6 +8,7 @@ import pytest
 from cosim.config.load import load_config
 from cosim.errors import UserError
 from tests.scenarios.bad_configurations import BAD
+from tests.scenarios.bad_platforms import BAD_PLATFORMS
 from tests.test_architecture import ROOT
 
 
@@ -25,7 +26,10 @@ def refusal(path):
     return message
 
 
-@pytest.mark.parametrize(("change", "message"), BAD, ids=[message[:60] for _, message in BAD])
+ALL = (*BAD, *BAD_PLATFORMS)
+
+
+@pytest.mark.parametrize(("change", "message"), ALL, ids=[message[:60] for _, message in ALL])
 def test_bad_input_is_one_line_with_file_place_rule_and_value(write_config, change, message):
     found = refusal(write_config(change))
     assert found.startswith(message) or found.endswith(message)

@@ -8,7 +8,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
-from rtl.nand.deadlines import NEVER, keep_deadlines
+from rtl.contract.channel import NEVER
+from rtl.nand.deadlines import keep_deadlines
 from rtl.nand.earliest import EarliestEdge
 
 SHORT, LONG = 2, 7

@@ -8,12 +8,12 @@ from cosim.config.platform import SsdPlatform
 from cosim.config.quantities import FREQUENCY, format_quantity
 from cosim.config.yaml_source import YamlSource
 from rtl.contract.bus_times import Interface
+from rtl.contract.channel import MOST_SLOTS, MOST_SUSPENDS
 from rtl.contract.interface_timing import interface_timing
 from rtl.contract.nand_array import Poll, SuspendOpcodes, array_times
 from rtl.contract.nand_part import ExtendedTimes, NandPart, SdrReadTimes
 from rtl.contract.onfi import COLUMN_CYCLES, ROW_CYCLES, row_bits
 from rtl.contract.onfi_modes import onfi_mode
-from rtl.nand.limits import MOST_SLOTS, MOST_SUSPENDS
 
 __all__ = [
     "bus_phases",

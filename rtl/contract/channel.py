@@ -9,6 +9,10 @@ from amaranth.lib import data, enum
 
 __all__ = [
     "COMMANDS_PER_LUN",
+    "MOST_SLOTS",
+    "MOST_SUSPENDS",
+    "NEVER",
+    "STAMP_BITS",
     "ArrayDone",
     "ArrayOperation",
     "ChannelCommand",
@@ -22,9 +26,15 @@ __all__ = [
 ]
 
 STAMP_BITS = 48
+NEVER = (1 << STAMP_BITS) - 1
+"""Number of an edge that does not come."""
 
 COMMANDS_PER_LUN = 2
 """Commands of a LUN that a channel holds: one active, one pending."""
+MOST_SLOTS = 256
+"""Landing slots of a channel at most, and launch slots."""
+MOST_SUSPENDS = 16
+"""How often one program or erase may be put aside, at most."""
 
 
 class ChannelOperation(enum.IntEnum, shape=8):

@@ -7,20 +7,20 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from rtl.contract.channel import (
+    NEVER,
     STAMP_BITS,
     ChannelCommand,
     ChannelCompletion,
     ChannelCounters,
-    ChannelStatus,
 )
 from rtl.contract.nand_part import cycles
-from rtl.contract.onfi import Opcode, StatusBit
+from rtl.contract.onfi import StatusBit
 from rtl.contract.operations import Finish
 from rtl.nand.arbiter import BusArbiter, BusPolicy
 from rtl.nand.command_cycles import BusOperationKind
 from rtl.nand.completion import CompletionRecord
 from rtl.nand.correction import Correction, data_word
-from rtl.nand.counters import EventCounters
+from rtl.nand.counters import EventCounters, count_events, count_operations
 from rtl.nand.encoding import Encoding
 from rtl.nand.limits import check_channel
 from rtl.nand.lun_table import LunTable
@@ -33,7 +33,6 @@ from rtl.nand.timing import bus_timing
 
 __all__ = ["FlashChannelController"]
 
-NEVER = (1 << STAMP_BITS) - 1
 ENDS = (BusOperationKind.TRANSFER, BusOperationKind.COMPLETE)
 
 
@@ -224,7 +223,7 @@ class FlashChannelController(wiring.Component):
         if self._correction is not None:
             with m.If(~self._correction.quiet):
                 m.d.comb += self.quiet.eq(0)
-        self._count(m, table, arbiter, bus, record, events)
+        count_events(m, events, table, arbiter, record, self.now, self.landing_take)
         m.d.comb += events.strobes.landing_full.eq(is_blocked & ~was_blocked)
         return m
 
@@ -309,7 +308,7 @@ class FlashChannelController(wiring.Component):
             ends.eq(table.take & (kind == BusOperationKind.COMPLETE)),
             record.is_whole.eq(ends),
         ]
-        self._count_operations(m, table, events, operation, ends)
+        count_operations(m, events, table, ends)
 
     def _encode(self, m, table, bus):
         """Pass page data for the die through the encoder, unless it is raw."""
@@ -393,33 +392,4 @@ class FlashChannelController(wiring.Component):
             correction.is_transfer.eq(record.is_transfer),
             events.strobes.corrected.eq(correction.is_corrected),
             events.strobes.uncorrectable.eq(correction.is_failed),
-        ]
-
-    def _count(self, m, table, arbiter, bus, record, events):
-        expected = Signal(STAMP_BITS, init=NEVER)
-        was_tie, was_conflict = Signal(), Signal()
-        m.d.sync += expected.eq(self.now + 1)
-        m.d.sync += [was_tie.eq(arbiter.is_tie), was_conflict.eq(arbiter.is_conflict)]
-        m.d.comb += [
-            events.strobes.commands.eq(table.accepted),
-            events.strobes.bad_commands.eq(record.refused_taken),
-            events.strobes.polls.eq(table.poll),
-            events.strobes.polls_busy.eq(table.status_valid & ~table.status_ready),
-            events.strobes.transfers.eq(self.landing_take.any()),
-            events.strobes.ties.eq(table.look_up & was_tie),
-            events.strobes.class_conflicts.eq(table.look_up & was_conflict),
-            events.strobes.pending_full.eq(table.is_second),
-            events.strobes.clock_stops.eq((expected != NEVER) & (self.now != expected)),
-        ]
-
-    def _count_operations(self, m, table, events, operation, ends):
-        status = table.opening.status
-        failures = (ChannelStatus.FAILED, ChannelStatus.PREVIOUS_FAILED)
-        programs = is_any(operation, lambda steps: steps.programs)
-        erases = is_any(operation, lambda steps: steps.first is Opcode.BLOCK_ERASE)
-        m.d.comb += [
-            events.strobes.programs.eq(table.issue & programs),
-            events.strobes.erases.eq(table.issue & erases),
-            events.strobes.failed.eq(ends & status.matches(*failures)),
-            events.strobes.timeouts.eq(ends & (status == ChannelStatus.TIMEOUT)),
         ]

@@ -5,11 +5,9 @@ from operator import or_
 
 from amaranth.hdl import Cat, Signal
 
-from rtl.contract.channel import STAMP_BITS
+from rtl.contract.channel import NEVER, STAMP_BITS
 
-__all__ = ["NEVER", "keep_deadlines"]
-
-NEVER = (1 << STAMP_BITS) - 1
+__all__ = ["keep_deadlines"]
 
 
 def keep_deadlines(m, name, *, now, waits, cancel):

@@ -6,9 +6,9 @@ from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.contract.channel import STAMP_BITS, ArrayDone, ArrayOperation
+from rtl.contract.channel import NEVER, STAMP_BITS, ArrayDone, ArrayOperation
 from rtl.nand.die_commands import SUSPENDS
-from rtl.nand.die_starts import NEVER, DieStarts
+from rtl.nand.die_starts import DieStarts
 from rtl.nand.die_suspends import DieSuspends
 
 __all__ = ["DieArrays", "start_layout"]

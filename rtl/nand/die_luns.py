@@ -6,8 +6,8 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.contract.channel import STAMP_BITS, ArrayDone
-from rtl.nand.die_starts import NEVER, DieStarts
+from rtl.contract.channel import NEVER, STAMP_BITS, ArrayDone
+from rtl.nand.die_starts import DieStarts
 
 __all__ = ["DieLuns"]
 

@@ -6,12 +6,10 @@ from amaranth.hdl import Module, Mux
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.contract.channel import STAMP_BITS
+from rtl.contract.channel import NEVER, STAMP_BITS
 from rtl.nand.earliest import earliest
 
 __all__ = ["DieStarts"]
-
-NEVER = (1 << STAMP_BITS) - 1
 
 
 class DieStarts(wiring.Component):

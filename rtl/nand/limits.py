@@ -1,11 +1,9 @@
 """What a flash channel's controller, dies and checker can be made for."""
 
+from rtl.contract.channel import MOST_SLOTS, MOST_SUSPENDS
 from rtl.contract.onfi import COLUMN_CYCLES, ROW_CYCLES, row_bits
 
-__all__ = ["MOST_SLOTS", "MOST_SUSPENDS", "check_bus", "check_channel"]
-
-MOST_SLOTS = 256
-MOST_SUSPENDS = 16
+__all__ = ["check_bus", "check_channel"]
 
 
 def check_bus(part, *, ways, phases):

@@ -4,8 +4,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from rtl.contract.channel import STAMP_BITS
-from rtl.nand.deadlines import NEVER, keep_deadlines
+from rtl.contract.channel import NEVER, STAMP_BITS
+from rtl.nand.deadlines import keep_deadlines
 from rtl.nand.earliest import EarliestEdge
 
 __all__ = ["LunStates"]

@@ -6,12 +6,11 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 
 from rtl.block import join
-from rtl.contract.channel import STAMP_BITS, ChannelStatus
+from rtl.contract.channel import NEVER, STAMP_BITS, ChannelStatus
 from rtl.nand.counters import EventCounters
 
 __all__ = ["PORT_COUNTERS", "OwnController", "controller_signature"]
 
-NEVER = (1 << STAMP_BITS) - 1
 PORT_COUNTERS = ("commands", "bad_commands", "failed", "timeouts", "transfers", "clock_stops")
 """Counters that another block has, too; the others are of what goes on inside our controller."""
 
