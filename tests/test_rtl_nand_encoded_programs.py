@@ -10,8 +10,9 @@ from rtl.contract.channel import ChannelOperation, ChannelStatus
 from rtl.nand.controller import FlashChannelController
 from tests.nand_bench import CALM
 from tests.operation_scenes import ERASE, FULL, commands
+from tests.scenarios.bch import SHORT as CODE
+from tests.scenarios.bch import coded_page
 from tests.scenarios.nand import PERIOD_PS
-from tests.test_rtl_nand_encoding import CODE, SIZE, page
 from tests.unit_operations_bench import OperationUnitBench
 
 pytestmark = pytest.mark.slow
@@ -37,8 +38,8 @@ def play(*orders, part=FULL, **options):
 def test_a_page_is_programmed_with_its_parity_and_read_back(phases, code):
     orders = ((PROGRAM, {"slot": 1}), (READ, {}), (READ, {"is_raw": 1}))
     bench = play(*orders, phases=phases, code=code)
-    assert bench.cells[0, 0, 0] == page(SLOTS[1], RAW, code)
-    assert bench.data[1] == bench.data[2] == page(SLOTS[1], RAW, code)
+    assert bench.cells[0, 0, 0] == coded_page(code, SLOTS[1], RAW)
+    assert bench.data[1] == bench.data[2] == coded_page(code, SLOTS[1], RAW)
 
 
 def test_what_is_raw_is_programmed_as_it_comes():
@@ -46,25 +47,25 @@ def test_what_is_raw_is_programmed_as_it_comes():
         (PROGRAM, {"is_raw": 1}), (PROGRAM, {"row": 1}), (PROGRAM, {"row": 2, "is_raw": 1})
     )
     assert bench.cells[0, 0, 0] == bench.cells[0, 0, 2] == SLOTS[0]
-    assert bench.cells[0, 0, 1] == page(SLOTS[0], RAW)
+    assert bench.cells[0, 0, 1] == coded_page(CODE, SLOTS[0], RAW)
 
 
 def test_pieces_of_a_page_are_coded_each_from_its_first_byte():
-    size = SIZE + SIZE % 2
+    size = CODE.codeword_bytes + CODE.codeword_bytes % 2
     bench = play(
         ERASE,
         (ChannelOperation.LOAD, {"length": size}),
         (ChannelOperation.PROGRAM_MORE, {"column": 100, "length": 2 * size, "slot": 1}),
     )
     held = bench.cells[0, 0, 0]
-    assert held[:size] == page(SLOTS[0], size)
-    assert held[100 : 100 + 2 * size] == page(SLOTS[1], 2 * size)
+    assert held[:size] == coded_page(CODE, SLOTS[0], size)
+    assert held[100 : 100 + 2 * size] == coded_page(CODE, SLOTS[1], 2 * size)
 
 
 def test_a_feature_is_not_coded():
     bench = play((ChannelOperation.SET_FEATURES, {"row": 1, "length": 4}), (PROGRAM, {}))
     assert bench.features[0, 1] == SLOTS[0][:4]
-    assert bench.cells[0, 0, 0] == page(SLOTS[0], RAW)
+    assert bench.cells[0, 0, 0] == coded_page(CODE, SLOTS[0], RAW)
 
 
 def test_the_bus_takes_no_longer():

@@ -3,25 +3,15 @@
 
 import random
 
-import numpy as np
 import pytest
 
-from rtl.contract.bch import BchCode
 from rtl.contract.page import FILL
 from rtl.nand.encoding import Encoding
 from tests.gather_bench import simulate
+from tests.scenarios.bch import SHORT, coded_page
 
-CODE = BchCode(m=9, t=4, chunk_bytes=44)
+CODE = SHORT
 SIZE = CODE.codeword_bytes
-
-
-def page(chunks, length, code=CODE):
-    """What must be on the bus: codewords of the chunks that fit, then fill."""
-    count = length // code.codeword_bytes
-    whole = np.frombuffer(chunks[: count * code.chunk_bytes], np.uint8)
-    whole = whole.reshape(count, code.chunk_bytes)
-    words = np.hstack([whole, code.encode(whole)]).astype(np.uint8)
-    return words.tobytes().ljust(length, bytes([FILL]))
 
 
 class EncodingBench:
@@ -102,7 +92,7 @@ def test_chunks_become_codewords_and_the_rest_passes(phases, pace):
     assert {coded for _, coded, _ in transfers} == {True, False}
     bench = EncodingBench(transfers, phases=phases, pace=pace)
     for found, (length, is_coded, raw) in zip(bench.found, transfers, strict=True):
-        assert found == (page(raw, length) if is_coded else raw[:length])
+        assert found == (coded_page(CODE, raw, length) if is_coded else raw[:length])
     assert bench.pauses == [0] * len(transfers)
 
 

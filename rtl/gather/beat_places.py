@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 __all__ = ["BeatPlaces"]
 
 BANK = 16
-"""Beats of a memory: what a LUT holds of each bit, in FPGAs of any kind."""
+"""Beats of a memory: distributed RAM of an ECP5 is as deep, and needs no decoder in its way."""
 
 
 class BeatPlaces(wiring.Component):
@@ -104,7 +104,10 @@ class BeatPlaces(wiring.Component):
         return m
 
     def _keep(self, m, next_place, place, beat, first):
-        """Memories of few beats each, written by registers alone, to whom a beat's width is far."""
+        """Keep the beats in memories of few each, whose write ports are driven by registers alone.
+
+        The wires from there to all bits of a beat take most of a clock.
+        """
         deep = min(BANK, self._places)
         heads = []
         for number in range(self._places // deep):

@@ -6,14 +6,17 @@ import bchlib
 import numpy as np
 
 from rtl.contract.bch import BchCode, field_tables
+from rtl.contract.page import FILL
 
 __all__ = [
     "COSMOS",
     "DOUBLE",
     "PADDED",
+    "SHORT",
     "TRIPLE",
     "WIDE",
     "by_bchlib",
+    "coded_page",
     "codewords",
     "decodable_share",
     "flip",
@@ -29,6 +32,17 @@ PADDED = BchCode(m=13, t=9, chunk_bytes=512)
 DOUBLE = BchCode(m=8, t=2, chunk_bytes=16)
 TRIPLE = BchCode(m=8, t=3, chunk_bytes=18)
 """Small enough for claims of more than t errors to have t false roots now and then."""
+SHORT = BchCode(m=9, t=4, chunk_bytes=44)
+"""Codewords of an odd number of bytes, several of which fit into a small page."""
+
+
+def coded_page(code, chunks, length):
+    """``length`` bytes: codewords of as many ``chunks`` as fit, one after the other, then FILL."""
+    count = length // code.codeword_bytes
+    whole = np.frombuffer(chunks[: count * code.chunk_bytes], np.uint8)
+    whole = whole.reshape(count, code.chunk_bytes)
+    words = np.hstack([whole, code.encode(whole)]).astype(np.uint8)
+    return words.tobytes().ljust(length, bytes([FILL]))
 
 
 def codewords(code, count, seed):
