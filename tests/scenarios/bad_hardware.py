@@ -7,7 +7,7 @@ HARDWARE = [
     (
         "ssd.flash.landing_slots",
         300,
-        "ssd.flash.landing_slots must be an integer from 1 to 256, not 300",
+        "ssd.flash.landing_slots must be at most 256, not 300",
     ),
     (
         "ssd.flash.policy",
