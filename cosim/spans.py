@@ -9,6 +9,8 @@ from rtl.contract.kernel import Cause
 __all__ = ["CausalityError", "Segment", "Span", "SpanLog", "critical_path", "stage_totals"]
 
 NO_CAUSE = -1
+new_tuple = tuple.__new__
+"""Makes a named tuple twice as fast as a call of its class."""
 
 
 class CausalityError(Exception):
@@ -40,24 +42,31 @@ class Segment:
     end_ps: int
 
 
+WIDTH = len(Span._fields) - 1
+"""Fields of a span behind its number."""
 START, END = (Span._fields[1:].index(name) for name in ("start_ps", "end_ps"))
-"""Places among the fields of a span behind its number."""
+"""Places among these."""
+RESERVED = (None,) * WIDTH
+"""Stands where a span with a reserved number has not ended yet."""
 
 
 class SpanLog:
     """All spans of one run, by number. Numbers are given in the order of :meth:`reserve`.
 
-    Spans are kept as plain tuples of their fields: of those Python's collector of garbage takes no
-    notice, however many there are.
+    Their fields lie in one list, span after span: an object a span would cost more than all else,
+    and Python's collector of garbage would look at each of them.
     """
 
     def __init__(self) -> None:
-        self._rows: list[tuple[Any, ...] | None] = []
-        """By number; None where a reserved one has not ended yet."""
+        self._fields: list[Any] = []
+        self._missing = 0
+        """Reserved numbers whose spans have not ended yet."""
 
     def reserve(self) -> int:
-        self._rows.append(None)
-        return len(self._rows) - 1
+        number = self._numbers
+        self._fields += RESERVED
+        self._missing += 1
+        return number
 
     def add(self, span: Span) -> Cause:
         """Keep a span with a reserved number; returns it as a cause at its end.
@@ -68,11 +77,12 @@ class SpanLog:
             If it ends before it starts, or its number is taken or was never reserved.
         """
         number = span.number
-        if not 0 <= number < len(self._rows) or self._rows[number] is not None:
+        if not 0 <= number < self._numbers or self._row(number) is not None:
             raise CausalityError(f"Span number {number} must be reserved once and used once")
         if span.end_ps < span.start_ps:
             raise _backwards(span)
-        self._rows[number] = tuple(span)
+        self._fields[number * WIDTH : (number + 1) * WIDTH] = span[1:]
+        self._missing -= 1
         return Cause(span.end_ps, number)
 
     def append(self, fields: tuple[Any, ...]) -> Cause:
@@ -83,25 +93,35 @@ class SpanLog:
         CausalityError
             If it ends before it starts.
         """
-        number = len(self._rows)
-        row = (number, *fields)
+        kept = self._fields
+        number = len(kept) // WIDTH
         end_ps = fields[END]
         if end_ps < fields[START]:
-            raise _backwards(Span._make(row))
-        self._rows.append(row)
-        return Cause(end_ps, number)
+            raise _backwards(Span(number, *fields))
+        kept.extend(fields)
+        return new_tuple(Cause, (end_ps, number))
+
+    @property
+    def _numbers(self) -> int:
+        """Numbers that were given."""
+        return len(self._fields) // WIDTH
+
+    def _row(self, number: int) -> Span | None:
+        fields = self._fields[number * WIDTH : (number + 1) * WIDTH]
+        return None if fields[END] is None else Span(number, *fields)
 
     def __getitem__(self, number: int) -> Span:
-        row = self._rows[number] if 0 <= number < len(self._rows) else None
-        if row is None:
+        span = self._row(number) if 0 <= number < self._numbers else None
+        if span is None:
             raise CausalityError(f"Span {number} is named as a cause but never ended")
-        return Span._make(row)
+        return span
 
     def __len__(self) -> int:
-        return len(self._rows) - self._rows.count(None)
+        return self._numbers - self._missing
 
     def __iter__(self) -> Iterator[Span]:
-        return (Span._make(row) for row in self._rows if row is not None)
+        rows = (self._row(number) for number in range(self._numbers))
+        return (span for span in rows if span is not None)
 
 
 def _backwards(span: Span) -> CausalityError:
