@@ -9,34 +9,73 @@ from firmware_model.events import Awaited, Turn
 from firmware_model.parameters import CoreParameters, FirmwareParameters, Task
 from rtl.contract.kernel import Cause, Kernel
 
-__all__ = ["Core", "Cores"]
+__all__ = ["Core", "Cores", "Routine", "Step"]
 
 Counts = dict[str, int]
 State = Callable[[], Counts]
 
 
-class _Work(Awaited):
-    """A step in a queue; it happens at the step's end, with that as its value."""
+class Step(Awaited):
+    """One run of a routine, asked for; it happens at the run's end, with that as its value."""
 
-    __slots__ = ("cause", "cycles", "ready_ps", "request", "routine", "state", "task")
+    __slots__ = ("cause", "duration_ps", "ready_ps", "request", "routine", "state")
 
     def __init__(
         self,
-        task: Task,
-        routine: str,
+        routine: "Routine",
         cause: Cause,
         request: int,
-        cycles: int = 0,
+        duration_ps: int = 0,
         state: State | None = None,
     ) -> None:
         self.callbacks = []
-        self.task = task
         self.routine = routine
         self.cause = cause
         self.ready_ps = cause.at_ps
         self.request = request
-        self.cycles = cycles
+        self.duration_ps = duration_ps
         self.state = state
+
+
+class Routine:
+    """A routine as a task of a core: ``cause = yield routine.step(cause)`` runs it once.
+
+    Whoever runs it often keeps it; see :meth:`Cores.routine`.
+    """
+
+    __slots__ = ("_core", "_durations", "_name", "kind", "place", "stage")
+
+    def __init__(self, core: "Core", task: Task, name: str) -> None:
+        self.kind = task.value
+        self.stage = f"firmware.{name}"
+        self.place = core.tasks.index(task)
+        """Of the task's queue, among those of the core."""
+        self._core = core
+        self._name = name
+        self._durations: dict[tuple[Any, ...], int] = {}
+        """Of the runs so far, by what they depend on."""
+
+    def step(self, cause: Cause, *, request: int = 0, **counts: int) -> Step:
+        """Queue a step now; to be waited for. ``counts`` are what its cost depends on.
+
+        Raises
+        ------
+        RuntimeError
+            If ``cause`` did not happen now: time would be lost.
+        """
+        return self._core.ask(Step(self, cause, request, self.duration_ps(counts)))
+
+    def step_by_state(self, cause: Cause, state: State, *, request: int = 0) -> Step:
+        """The same, where the cost depends on tables: ``state`` counts when the step begins."""
+        return self._core.ask(Step(self, cause, request, 0, state))
+
+    def duration_ps(self, counts: Counts) -> int:
+        """How long a run takes."""
+        key = (*counts, *counts.values())
+        found = self._durations.get(key)
+        if found is None:
+            found = self._durations[key] = self._core.duration_ps(self._name, counts)
+        return found
 
 
 class Core:
@@ -82,9 +121,7 @@ class Core:
         self._env = kernel.env
         self._parameters = parameters
         self.costs = costs
-        self._known: dict[tuple[Any, ...], int] = {}
-        """Cycles of the steps run so far, by routine and counts."""
-        self._queues: tuple[deque[_Work], ...] = tuple(deque() for _ in self.tasks)
+        self._queues: tuple[deque[Step], ...] = tuple(deque() for _ in self.tasks)
         self._visit_ps = tuple(
             (parameters.poll_cycles + parameters.load_cycles(task.queue_place))
             * parameters.period_ps
@@ -97,14 +134,13 @@ class Core:
         )
         """By the queue that is next, all queues in the order of visits: number, itself, and the
         time until its first one."""
-        self._stages = {routine: f"firmware.{routine}" for routine in costs.routines}
-        self._kinds = [task.value for task in self.tasks]
+        self._routines: dict[tuple[Task, str], Routine] = {}
         self._filled = 0
         """Queues that have work."""
         self._free_at = self._env.now
         self._last: Cause | None = None
         self._next_queue = 0
-        self._running: _Work | None = None
+        self._running: Step | None = None
         self._start_ps = 0
         """When the loop comes to the queue whose turn is next, or the step that runs began."""
         self._index = 0
@@ -115,48 +151,41 @@ class Core:
         self._listens = True
         """Whether the loop is to hear of new work."""
 
-    def run(
-        self, task: Task, routine: str, cause: Cause, *, request: int = 0, **counts: int
-    ) -> Generator[Any, Any, Cause]:
-        """Queue one step now and wait for its end; ``counts`` are what its cost depends on.
+    def routine(self, task: Task, name: str) -> Routine:
+        """The routine ``name``, run by ``task``."""
+        found = self._routines.get((task, name))
+        if found is None:
+            found = self._routines[task, name] = Routine(self, task, name)
+        return found
+
+    def duration_ps(self, routine: str, counts: Counts) -> int:
+        """How long one run takes by the cost table."""
+        parameters = self._parameters
+        return self.costs.cycles(parameters, routine, **counts) * parameters.period_ps
+
+    def ask(self, step: Step) -> Step:
+        """Queue a step of one of this core's routines now; returns it.
 
         Raises
         ------
         RuntimeError
-            If ``cause`` did not happen now: time would be lost.
+            If its cause did not happen now.
         """
-        return self._ask(_Work(task, routine, cause, request, self._cycles(routine, counts)))
-
-    def run_by_state(
-        self, task: Task, routine: str, cause: Cause, state: State, *, request: int = 0
-    ) -> Generator[Any, Any, Cause]:
-        """The same, where the cost depends on tables: ``state`` counts when the step begins."""
-        return self._ask(_Work(task, routine, cause, request, state=state))
-
-    def _ask(self, work: _Work) -> Generator[Any, Any, Cause]:
-        if work.cause.at_ps != self._env.now:
+        if step.ready_ps != self._env.now:
             raise RuntimeError(
-                f"Step {work.routine} must be asked for when its cause {work.cause} happened, "
-                f"not at {self._env.now} ps"
+                f"Step {step.routine.stage} must be asked for when its cause {step.cause} "
+                f"happened, not at {self._env.now} ps"
             )
-        queue = self._queues[self.tasks.index(work.task)]
+        queue = self._queues[step.routine.place]
         self._filled += not queue
-        queue.append(work)
+        queue.append(step)
         if self._listens:
             self._listens = False
             if self._env.is_next():
                 self._hear(is_next=True)
             else:
                 Turn(self._env, self._hear_late)
-        end: Cause = yield work
-        return end
-
-    def _cycles(self, routine: str, counts: Counts) -> int:
-        key = routine, *counts.items()
-        cycles = self._known.get(key)
-        if cycles is None:
-            cycles = self._known[key] = self.costs.cycles(self._parameters, routine, **counts)
-        return cycles
+        return step
 
     # The loop is calls from SimPy's queue. It is idle, or on its way to a queue with work, or in a
     # step. New work makes it look again, since its queue may be passed earlier. `is_next` says that
@@ -210,85 +239,83 @@ class Core:
 
     def _next_visit(self) -> tuple[int, int]:
         """When the loop next looks at a queue that has work, and which one."""
-        free_at, round_ps = self._free_at, self._round_ps
-        elapsed = self._env.now - free_at
-        first = None
+        elapsed = self._env.now - self._free_at
+        first, first_ps = -1, 0
         for index, queue, offset_ps in self._ways[self._next_queue]:
             if not queue:
                 continue
             late_ps = elapsed - offset_ps
             if late_ps > 0:  # passed already, so often
-                offset_ps += -(-late_ps // round_ps) * round_ps
-            visit = free_at + offset_ps, index
-            if first is None or visit < first:
-                first = visit
+                offset_ps += -(-late_ps // self._round_ps) * self._round_ps
+            if first < 0 or offset_ps < first_ps or (offset_ps == first_ps and index < first):
+                first, first_ps = index, offset_ps
             if late_ps <= 0:
                 break  # those behind it are visited later
-        assert first is not None, "some queue has work"
-        return first
+        return self._free_at + first_ps, first
 
     def _begin(self, is_next: bool) -> None:
         """Take the oldest work of the queue to which the loop has come."""
         self._listens = False
         self.ties += self._filled > 1
         queue = self._queues[self._index]
-        work = self._running = queue.popleft()
+        step = self._running = queue.popleft()
         self._filled -= not queue
-        if work.ready_ps < self._free_at and self._last is not None:
+        if step.ready_ps < self._free_at and self._last is not None:
             self.waits += 1
-            work.cause = self._last
-        polled_ps = work.cause.at_ps
+            step.cause = self._last
+        polled_ps = step.cause.at_ps
         if polled_ps < self._start_ps:
             self.polls += 1
-            work.cause = self._kernel.record(
+            step.cause = self._kernel.record(
                 self.name,
                 "firmware.poll",
                 polled_ps,
                 self._start_ps,
-                work.cause,
-                request=work.request,
+                step.cause,
+                request=step.request,
             )
-        if work.state is None or is_next:
+        if step.state is None:
+            Turn(self._env, self._end, step.duration_ps)
+        elif is_next:
             self._spend()
         else:
             Turn(self._env, self._spend)  # what the step before did is done by then
 
     def _spend(self, _: Turn | None = None) -> None:
-        work = self._running
-        assert work is not None
-        if work.state is not None:
-            work.cycles = self._cycles(work.routine, work.state())
-        Turn(self._env, self._end, work.cycles * self._parameters.period_ps)
+        step = self._running
+        assert step is not None
+        assert step.state is not None
+        Turn(self._env, self._end, step.routine.duration_ps(step.state()))
 
     def _end(self, _: Turn) -> None:
-        work = self._running
-        assert work is not None
+        step = self._running
+        assert step is not None
         end_ps = self._env.now
         self._free_at = end_ps
         self._last = self._kernel.record(
             self.name,
-            self._stages[work.routine],
+            step.routine.stage,
             self._start_ps,
             end_ps,
-            work.cause,
-            request=work.request,
-            kind=self._kinds[self._index],
-            ready_ps=work.ready_ps,
+            step.cause,
+            request=step.request,
+            kind=step.routine.kind,
+            ready_ps=step.ready_ps,
         )
         self.steps += 1
         self.busy_ps += end_ps - self._start_ps
         self._next_queue = (self._index + 1) % len(self._queues)
         if self._env.is_next():
             self._look(is_next=False)
-            work.happen_now(self._last)
+            step.happen_now(self._last)
         else:
-            work.happen(self._env, self._last)
+            step.happen(self._env, self._last)
             self._look(is_next=False)
 
 
 def _way(
-    queues: Sequence[deque[_Work]], visit_ps: Sequence[int], first: int
-) -> Iterator[tuple[int, deque[_Work], int]]:
+    queues: Sequence[deque[Step]], visit_ps: Sequence[int], first: int
+) -> Iterator[tuple[int, deque[Step], int]]:
     offset_ps = 0
     for turn in range(len(queues)):
         index = (first + turn) % len(queues)
@@ -327,15 +354,21 @@ class Cores:
         by_name = {core.name: core for core in self.cores}
         self._by_task = {task: by_name[name] for task, name in parameters.binding.items()}
 
+    def routine(self, task: Task, name: str) -> Routine:
+        """The routine ``name``, run by ``task`` on the core that this is bound to."""
+        return self._by_task[task].routine(task, name)
+
     def run(
         self, task: Task, routine: str, cause: Cause, *, request: int = 0, **counts: int
     ) -> Generator[Any, Any, Cause]:
-        """As :meth:`Core.run`, on the core that ``task`` is bound to."""
-        return self._by_task[task].run(task, routine, cause, request=request, **counts)
+        """Run a routine of ``task`` once, as :meth:`Routine.step`."""
+        step = self.routine(task, routine).step(cause, request=request, **counts)
+        end: Cause = yield step
+        return end
 
     def run_by_state(
         self, task: Task, routine: str, cause: Cause, state: State, *, request: int = 0
     ) -> Generator[Any, Any, Cause]:
-        """As :meth:`Core.run_by_state`, on the core that ``task`` is bound to."""
-        core = self._by_task[task]
-        return core.run_by_state(task, routine, cause, state, request=request)
+        """Run a routine of ``task`` once, as :meth:`Routine.step_by_state`."""
+        end: Cause = yield self.routine(task, routine).step_by_state(cause, state, request=request)
+        return end

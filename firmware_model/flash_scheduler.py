@@ -53,13 +53,12 @@ class FlashScheduler:
     ) -> None:
         self._env = kernel.env
         self._layout = layout
-        self._cores = cores
         self._counters = counters
         self._channels = tuple(
             channel_queues(self._env, flash.ways, flash.luns, order) for _ in range(flash.channels)
         )
         queues = self._channels[0]
-        self._routines = queues.routines
+        self._queueing = cores.routine(Task.TRANSLATE, queues.routines.queue)
         self._steps = FlashSteps(flash, layout, cores, dram, counters, queues)
         self._retry = ReadRetry(flash, cores, self._steps, read_retries, counters)
         self._reset = WayReset(flash, cores, counters)
@@ -101,13 +100,8 @@ class FlashScheduler:
     def _queue(self, order: Read) -> Generator[Any, Any, Any]:
         """Spend the step that queues a command, and wait for its end."""
         channel = self._channels[order.place.channel]
-        order.cause = yield from self._cores.run_by_state(
-            Task.TRANSLATE,
-            self._routines.queue,
-            order.cause,
-            partial(channel.queue_work, order.place, order.kind),
-            request=order.request,
-        )
+        work = partial(channel.queue_work, order.place, order.kind)
+        order.cause = yield self._queueing.step_by_state(order.cause, work, request=order.request)
         self._counters.lun_full += not channel.put(order)
         return (yield order.done)
 

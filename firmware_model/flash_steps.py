@@ -32,11 +32,11 @@ class FlashSteps:
         counters: Counters,
         queues: ChannelQueues,
     ) -> None:
-        self._routines = queues.routines
+        self._issue = cores.routine(Task.FLASH_ISSUE, queues.routines.issue)
+        self._complete = cores.routine(Task.FLASH_COMPLETION, queues.routines.complete)
         self.again_issue, self.again_complete = queues.again
         self._flash = flash
         self._layout = layout
-        self._cores = cores
         self._dram = dram
         self._counters = counters
 
@@ -47,9 +47,7 @@ class FlashSteps:
 
         ``work`` is what the cost of the issue depends on.
         """
-        cause = yield from self._cores.run(
-            Task.FLASH_ISSUE, self._routines.issue, cause, request=order.request, **work
-        )
+        cause = yield self._issue.step(cause, request=order.request, **work)
         if order.operation == ChannelOperation.READ:
             page = self._flash.read(
                 *order.place, order.column, order.length, cause, request=order.request
@@ -90,9 +88,7 @@ class FlashSteps:
                 kind="page",
             )
             self._flash.free(order.place.channel, page.slot, cause)
-        cause = yield from self._cores.run_by_state(
-            Task.FLASH_COMPLETION, self._routines.complete, cause, work, request=order.request
-        )
+        cause = yield self._complete.step_by_state(cause, work, request=order.request)
         self._counters.corrected_bits += page.corrected
         self._counters.uncorrectable += page.status == ChannelStatus.UNCORRECTABLE
         return page, cause

@@ -50,7 +50,12 @@ class PageReader:
         counters: Counters,
     ) -> None:
         self.jobs = jobs
-        self._cores = cores
+        self._translate = cores.routine(Task.TRANSLATE, "translate")
+        self._claim = cores.routine(Task.TRANSLATE, "buffer_claim")
+        self._grant = cores.routine(Task.TRANSLATE, "buffer_grant")
+        self._fill = cores.routine(Task.FLASH_COMPLETION, "buffer_fill")
+        self._wake = cores.routine(Task.FLASH_COMPLETION, "buffer_wake")
+        self._release = {task: cores.routine(task, "buffer_release") for task in Task}
         self._extents = extents
         self._places = places
         self._buffer = buffer
@@ -61,7 +66,8 @@ class PageReader:
         """Take an entry of the job table and spend the translation of one page."""
         cause = yield from self.jobs.acquire(cause)
         self._counters.page_jobs += 1
-        return (yield from self._cores.run(Task.TRANSLATE, "translate", cause, request=request))
+        end: Cause = yield self._translate.step(cause, request=request)
+        return end
 
     def fetch(
         self,
@@ -103,13 +109,8 @@ class PageReader:
                 place, fill.first, fill.count, cause, request=request, kind=kind
             )
             ok = raw is not None
-            cause = yield from self._cores.run_by_state(
-                Task.FLASH_COMPLETION,
-                "buffer_fill",
-                cause,
-                partial(fill_work, frame, fill, pairs, ok=ok),
-                request=request,
-            )
+            work = partial(fill_work, frame, fill, pairs, ok=ok)
+            cause = yield self._fill.step_by_state(cause, work, request=request)
             self._buffer.end_fill(frame, fill, raw, cause)
             if self._places is not None:
                 self._places.release(place, cause)
@@ -136,13 +137,8 @@ class PageReader:
         self, frame: Frame, task: Task, cause: Cause, *, request: int
     ) -> Generator[Any, Any, Cause]:
         """End a job by a step of ``task``: its frame and its entry in the table are free then."""
-        cause = yield from self._cores.run_by_state(
-            task,
-            "buffer_release",
-            cause,
-            partial(release_work, self._buffer, frame),
-            request=request,
-        )
+        work = partial(release_work, self._buffer, frame)
+        cause = yield self._release[task].step_by_state(cause, work, request=request)
         self._buffer.release(frame, cause)
         self.jobs.release(cause)
         return cause
@@ -153,13 +149,8 @@ class PageReader:
         """Wait for a read that another job asked for; says whether it could be corrected."""
         fill.waiting += 1
         ok, cause = yield fill.landed
-        cause = yield from self._cores.run_by_state(
-            Task.FLASH_COMPLETION,
-            "buffer_wake",
-            cause,
-            partial(wake_work, frame, fill, pairs, ok=ok),
-            request=request,
-        )
+        work = partial(wake_work, frame, fill, pairs, ok=ok)
+        cause = yield self._wake.step_by_state(cause, work, request=request)
         fill.waiting -= 1
         return ok, cause
 
@@ -167,21 +158,11 @@ class PageReader:
         self, page: int, pairs: int, cause: Cause, *, request: int
     ) -> Generator[Any, Any, tuple[Frame, Cause]]:
         """Pin the frame of ``page``, with all steps that it takes."""
-        cause = yield from self._cores.run_by_state(
-            Task.TRANSLATE,
-            "buffer_claim",
-            cause,
-            partial(claim_work, self._buffer, page, pairs),
-            request=request,
-        )
+        work = partial(claim_work, self._buffer, page, pairs)
+        cause = yield self._claim.step_by_state(cause, work, request=request)
         claim = yield from self._buffer.claim(page, cause)
         cause = claim.cause
         if claim.waited:
-            cause = yield from self._cores.run_by_state(
-                Task.TRANSLATE,
-                "buffer_grant",
-                cause,
-                partial(grant_work, claim.frame, pairs),
-                request=request,
-            )
+            work = partial(grant_work, claim.frame, pairs)
+            cause = yield self._grant.step_by_state(cause, work, request=request)
         return claim.frame, cause

@@ -62,6 +62,8 @@ class SubgraphGenerator:
         self._env = env
         self._parameters = parameters
         self._cores = cores
+        self._group = cores.routine(Task.ISP_CONTROL, "group_pieces")
+        self._copy = cores.routine(Task.GATHER, "gather")
         self._body_dma = body_dma
         self._result_dma = result_dma
         self._reader = reader
@@ -185,13 +187,8 @@ class SubgraphGenerator:
         id_bytes, page_bytes = pending.config.id_bytes, self._parameters.layout.page_bytes
         pages = pieces_of_list(target.list_byte, target.positions, id_bytes, place, page_bytes)
         if pages:
-            cause = yield from self._cores.run(
-                Task.ISP_CONTROL,
-                "group_pieces",
-                cause,
-                request=pending.request,
-                **grouping_counts(pages.values()),
-            )
+            counts = grouping_counts(pages.values())
+            cause = yield self._group.step(cause, request=pending.request, **counts)
         self._counters.targets += 1
         self._counters.empty_targets += not target.positions
         self._counters.ids += len(target.positions)
@@ -219,9 +216,7 @@ class SubgraphGenerator:
             )
         except CommandError as error:
             return Outcome(error.cause, error.status)
-        cause = yield from self._cores.run(
-            Task.GATHER,
-            "gather",
+        cause = yield self._copy.step(
             cause,
             request=pending.request,
             id=len(pieces),

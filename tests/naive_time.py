@@ -44,15 +44,13 @@ class NaiveCore(Core):
     def __init__(self, *arguments):
         super().__init__(*arguments)
         self._arrival = self._env.event()
-        self._ends = {}
         self._env.process(self._loop())
 
-    def _ask(self, work):
-        end = self._ends[work] = self._env.event()
-        self._queues[self.tasks.index(work.task)].append(work)
+    def ask(self, step):
+        self._queues[step.routine.place].append(step)
         if not self._arrival.triggered:
             self._arrival.succeed()
-        return (yield end)
+        return step
 
     def _loop(self):
         env = self._env
@@ -83,33 +81,33 @@ class NaiveCore(Core):
         return min(visits)
 
     def _step(self, index, start_ps):
-        work = self._queues[index].popleft()
-        cause, ready_ps = work.cause, work.cause.at_ps
+        step = self._queues[index].popleft()
+        cause, ready_ps = step.cause, step.cause.at_ps
         if ready_ps < self._free_at and self._last is not None:
             self.waits += 1
             cause = self._last
         if cause.at_ps < start_ps:
             self.polls += 1
             cause = self._kernel.record(
-                self.name, "firmware.poll", cause.at_ps, start_ps, cause, request=work.request
+                self.name, "firmware.poll", cause.at_ps, start_ps, cause, request=step.request
             )
-        cycles = work.cycles
-        if work.state is not None:
+        duration_ps = step.duration_ps
+        if step.state is not None:
             yield self._env.timeout(0)  # what the step before did is done by then
-            cycles = self._cycles(work.routine, work.state())
-        yield self._env.timeout(cycles * self._parameters.period_ps)
+            duration_ps = step.routine.duration_ps(step.state())
+        yield self._env.timeout(duration_ps)
         self._last = self._kernel.record(
             self.name,
-            f"firmware.{work.routine}",
+            step.routine.stage,
             start_ps,
             self._env.now,
             cause,
-            request=work.request,
-            kind=work.task.value,
+            request=step.request,
+            kind=step.routine.kind,
             ready_ps=ready_ps,
         )
         self.steps += 1
         self.busy_ps += self._env.now - start_ps
         self._free_at = self._env.now
         self._next_queue = (index + 1) % len(self._queues)
-        self._ends.pop(work).succeed(self._last)
+        step.happen(self._env, self._last)

@@ -49,7 +49,7 @@ class Loop:
         def flow():
             yield env.timeout(time_ns * NS)
             cause = self.kernel.origin("outside", f"{task.value}@{time_ns}")
-            yield from self.core.run(task, routine, cause, **counts)
+            yield self.core.routine(task, routine).step(cause, **counts)
 
         env.process(flow())
 
@@ -127,7 +127,7 @@ def test_a_step_s_cost_may_follow_from_the_state_at_its_beginning():
     def flow(name, time_ns):
         yield env.timeout(time_ns * NS)
         cause = loop.kernel.origin("outside", name)
-        yield from loop.core.run_by_state(Task.GATHER, "loop", cause, state)
+        yield loop.core.routine(Task.GATHER, "loop").step_by_state(cause, state)
         turns.extend(range(5))
 
     env.process(flow("first", 0))
@@ -208,7 +208,7 @@ def test_step_asked_for_later_than_its_cause_is_refused():
 
     def late():
         yield loop.kernel.env.timeout(1)
-        yield from loop.core.run(Task.GATHER, "work", cause)
+        yield loop.core.routine(Task.GATHER, "work").step(cause)
 
     loop.kernel.env.process(late())
     with pytest.raises(RuntimeError, match="must be asked for when its cause"):

@@ -59,10 +59,10 @@ def play(flows, core_type, resource_type):
                 name, task = what
                 core = cores[name]
                 if act == "step":
-                    cause = yield from core.run(task, "work", cause)
+                    cause = yield core.routine(task, "work").step(cause)
                 else:
-                    cause = yield from core.run_by_state(
-                        task, "loop", cause, lambda: {"turn": len(done)}
+                    cause = yield core.routine(task, "loop").step_by_state(
+                        cause, lambda: {"turn": len(done)}
                     )
             done.append(act)
 
