@@ -5,6 +5,7 @@ from collections.abc import Generator
 from typing import Any
 
 from firmware_model.depths import DepthLog
+from firmware_model.events import Awaited
 from rtl.contract.kernel import Cause
 
 __all__ = ["Slots"]
@@ -30,7 +31,7 @@ class Slots:
         self.waiting = DepthLog(env)
         """Those who wait, however much each asks for."""
         self._env = env
-        self._queue: deque[tuple[int, Any]] = deque()
+        self._queue: deque[tuple[int, Awaited]] = deque()
 
     def acquire(self, cause: Cause, amount: int = 1) -> Generator[Any, Any, Cause]:
         """Take ``amount`` units; returns ``cause``, or that of the release waited for."""
@@ -41,7 +42,7 @@ class Slots:
             return cause
         self.waits += 1
         self.waiting.change(1)
-        turn = self._env.event()
+        turn = Awaited()
         self._queue.append((amount, turn))
         granted: Cause = yield turn
         return granted
@@ -64,7 +65,7 @@ class Slots:
             amount, turn = self._queue.popleft()
             self.waiting.change(-1)
             self._take(amount)
-            turn.succeed(cause)
+            turn.happen(self._env, cause)
 
     def _take(self, amount: int) -> None:
         self.free -= amount

@@ -7,6 +7,7 @@ import numpy as np
 
 from cosim.kernel import Kernel
 from cosim.medium import IdArray
+from firmware_model.events import Errand, Pause
 from firmware_model.slots import Slots
 from rtl.contract.channel import ChannelStatus
 from rtl.contract.kernel import Cause, FlashResult
@@ -59,7 +60,12 @@ class TimedFlash:
         env, channels = kernel.env, range(self.channels)
         self._buses = [kernel.resource(f"flash.ch{channel}") for channel in channels]
         self._landing = [Slots(env, "landing slots", slots) for _ in channels]
-        self._luns: dict[tuple[int, int, int], Slots] = {}
+        self._luns = {
+            (channel, way, lun): Slots(env, "commands of a LUN", 1)
+            for channel in channels
+            for way in range(self.ways)
+            for lun in range(self.luns)
+        }
 
     def read(
         self,
@@ -74,23 +80,30 @@ class TimedFlash:
         request: int = 0,
     ) -> Any:
         """As :meth:`rtl.contract.kernel.FlashPort.read`."""
-        place = PhysicalPage(channel, way, lun, row)
-        return self._kernel.env.process(self._serve(place, column, length, cause, request))
+        place, done = PhysicalPage(channel, way, lun, row), self._kernel.env.event()
+        Errand(self._kernel.env, self._serve(place, column, length, cause, request, done))
+        return done
 
     def free(self, channel: int, slot: int, cause: Cause) -> None:
         """Give a landing slot back; they are all alike here."""
         self._landing[channel].release(cause)
 
     def _serve(
-        self, place: PhysicalPage, column: int, length: int, cause: Cause, request: int
-    ) -> Generator[Any, Any, FlashResult]:
+        self,
+        place: PhysicalPage,
+        column: int,
+        length: int,
+        cause: Cause,
+        request: int,
+        done: Any,
+    ) -> Generator[Any, Any, None]:
         kernel, env = self._kernel, self._kernel.env
-        lun = self._luns.setdefault(place[:3], Slots(env, "commands of a LUN", 1))
+        lun, bus = self._luns[place[:3]], self._buses[place.channel]
         cause = yield from lun.acquire(cause)
-        start_ps = int(env.now)
-        yield env.timeout(self._array_ps)
+        start_ps = env.now
+        yield Pause(env, self._array_ps)
         cause = kernel.record(
-            f"flash.ch{place.channel}",
+            bus.name,
             "flash.sense",
             start_ps,
             start_ps + self._array_ps,
@@ -98,7 +111,7 @@ class TimedFlash:
             request=request,
         )
         cause = yield from self._landing[place.channel].acquire(cause)
-        cause = yield from self._buses[place.channel].use(
+        cause = yield from bus.use(
             "flash.transfer",
             self._page_ps * length // self._layout.data_bytes,
             cause,
@@ -108,7 +121,7 @@ class TimedFlash:
         )
         lun.release(cause)
         data = self.page(self._striping.logical(*place))[column : column + length]
-        return FlashResult(data, int(ChannelStatus.OK), 0, 0, cause)
+        done.succeed(FlashResult(data, int(ChannelStatus.OK), 0, 0, cause))
 
     def page(self, page: int) -> bytes:
         """Codewords of a logical page."""
