@@ -1,72 +1,18 @@
-"""The run's clock: one SimPy environment, its spans, and resources that keep causes."""
+"""The run's kernel: its clock, its spans, and resources that keep causes."""
 
 from collections import deque
 from collections.abc import Callable, Generator
-from heapq import heappop
 from typing import Any, Protocol
 
-import simpy
-from simpy.core import EmptySchedule, StopSimulation
-from simpy.events import EventPriority
-
+from cosim.clock import Clock
 from cosim.spans import NO_CAUSE, CausalityError, Span, SpanLog
-from firmware_model.events import Awaited, Pause, Turn
+from firmware_model.events import Awaited, Pause
 from rtl.contract.kernel import Cause
 
 __all__ = ["BOOT_PS", "CausalResource", "Kernel"]
 
 BOOT_PS = 1_000_000
 """Host and firmware start here; every RTL unit has left reset by then."""
-
-
-RESUMED = EventPriority(-1)
-"""Before all else, as SimPy has it: the rest of an event at which a run was stopped."""
-
-
-class Clock(simpy.Environment):
-    """SimPy's environment, which also knows whether a call would come next.
-
-    What is scheduled without a delay comes after all that is due already. Where nothing is, it can
-    as well be done at once, without SimPy's queue: nothing is to be seen of the difference, but
-    that it is done several times faster.
-    """
-
-    now: int = 0
-    """In picoseconds: read at every turn, so that a property would be felt."""
-
-    def __init__(self, start_ps: int) -> None:
-        super().__init__(start_ps)
-        self.now = start_ps
-        self._callbacks = 0  # of the event that is happening
-
-    def is_next(self) -> bool:
-        """Whether what would be scheduled now, without a delay, would happen next.
-
-        To be asked by the last that a process or a callback does before it waits or ends.
-        """
-        queue = self._queue
-        return self._callbacks == 1 and (not queue or queue[0][0] > self.now)
-
-    def step(self) -> None:
-        """As of SimPy: let the next event happen; ``EmptySchedule`` where there is none."""
-        try:
-            entry: Any = heappop(self._queue)
-        except IndexError:
-            raise EmptySchedule from None
-        self.now, _, _, event = entry
-        self._now = self.now
-        callbacks = event.callbacks
-        event.callbacks = None
-        self._callbacks = len(callbacks)
-        try:
-            for callback in callbacks:
-                callback(event)
-        except StopSimulation:
-            event.callbacks = callbacks[callbacks.index(callback) + 1 :]
-            self.schedule(event, RESUMED)
-            raise
-        if not event._ok and not hasattr(event, "_defused"):
-            raise type(event._value)(*event._value.args) from event._value
 
 
 class Kernel:
@@ -167,7 +113,7 @@ class CausalResource:
         How long may depend on when it is granted.
         """
         env = self._kernel.env
-        ready_ps = int(env.now)
+        ready_ps = env.now
         if self._free and not self._queue and env.is_next():
             self._free -= 1
         else:
@@ -175,7 +121,7 @@ class CausalResource:
             self._queue.append(grant)
             self._grant()
             yield grant
-        start_ps = int(env.now)
+        start_ps = env.now
         if start_ps != ready_ps:
             self.waits += 1
             cause = self._released
@@ -185,7 +131,7 @@ class CausalResource:
             self.name if unit is None else unit,
             stage,
             start_ps,
-            int(env.now),
+            env.now,
             cause,
             request=request,
             ready_ps=ready_ps,
@@ -195,7 +141,7 @@ class CausalResource:
         )
         self._free += 1
         if self._queue:
-            Turn(env, self._hand_over)
+            env.call(self._hand_over)
         return done
 
     def _grant(self) -> None:
@@ -205,7 +151,7 @@ class CausalResource:
             self._free -= 1
             self._queue.popleft().happen(env)
 
-    def _hand_over(self, _: Turn) -> None:
+    def _hand_over(self, _: None) -> None:
         """The same, after a release."""
         env = self._kernel.env
         if self._free == 1 and self._queue and env.is_next():

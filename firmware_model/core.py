@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
 from firmware_model.cost_table import CostTable, load_costs
-from firmware_model.events import Awaited, Turn
+from firmware_model.events import Awaited
 from firmware_model.parameters import CoreParameters, FirmwareParameters, Task
 from rtl.contract.kernel import Cause, Kernel
 
@@ -140,13 +140,14 @@ class Core:
         self._free_at = self._env.now
         self._last: Cause | None = None
         self._next_queue = 0
-        self._running: Step | None = None
         self._start_ps = 0
         """When the loop comes to the queue whose turn is next, or the step that runs began."""
         self._index = 0
         """That queue."""
-        self._visit: Turn | None = None
-        """The loop's coming there, while it is on its way."""
+        self._is_on_way = False
+        """Whether the loop is on its way there."""
+        self._visits = 0
+        """Times that it set out for a queue."""
         self._is_idle = True
         self._listens = True
         """Whether the loop is to hear of new work."""
@@ -184,7 +185,7 @@ class Core:
             if self._env.is_next():
                 self._hear(is_next=True)
             else:
-                Turn(self._env, self._hear_late)
+                self._env.call(self._hear_late)
         return step
 
     # The loop is calls from SimPy's queue. It is idle, or on its way to a queue with work, or in a
@@ -196,14 +197,14 @@ class Core:
         if self._is_idle:
             self._is_idle = False
             self._look(is_next)
-        elif self._visit is not None:
-            self._visit = None
+        elif self._is_on_way:
+            self._is_on_way = False
             if is_next:
                 self._go_on(is_next)
             else:
-                Turn(self._env, self._arrive)
+                self._env.call(self._arrive)
 
-    def _hear_late(self, _: Turn) -> None:
+    def _hear_late(self, _: None) -> None:
         self._hear(self._env.is_next())
 
     def _look(self, is_next: bool) -> None:
@@ -214,21 +215,22 @@ class Core:
         self._start_ps, self._index = self._next_visit()
         way_ps = self._start_ps - self._env.now
         if way_ps > 0:
-            self._visit = Turn(self._env, self._come, way_ps)
-            self._listens = True
+            self._is_on_way = self._listens = True
+            self._visits += 1
+            self._env.call(self._come, self._visits, way_ps)
         else:
             self._begin(is_next)
 
-    def _come(self, visit: Turn) -> None:
+    def _come(self, visit: int) -> None:
         """The loop has come to a queue, if it did not go another way meanwhile."""
-        if visit is self._visit:
-            self._visit = None
+        if self._is_on_way and visit == self._visits:
+            self._is_on_way = False
             if self._env.is_next():
                 self._begin(is_next=True)
             else:
-                Turn(self._env, self._arrive)
+                self._env.call(self._arrive)
 
-    def _arrive(self, _: Turn) -> None:
+    def _arrive(self, _: None) -> None:
         self._go_on(self._env.is_next())
 
     def _go_on(self, is_next: bool) -> None:
@@ -258,7 +260,7 @@ class Core:
         self._listens = False
         self.ties += self._filled > 1
         queue = self._queues[self._index]
-        step = self._running = queue.popleft()
+        step = queue.popleft()
         self._filled -= not queue
         if step.ready_ps < self._free_at and self._last is not None:
             self.waits += 1
@@ -275,21 +277,17 @@ class Core:
                 request=step.request,
             )
         if step.state is None:
-            Turn(self._env, self._end, step.duration_ps)
+            self._env.call(self._end, step, step.duration_ps)
         elif is_next:
-            self._spend()
+            self._spend(step)
         else:
-            Turn(self._env, self._spend)  # what the step before did is done by then
+            self._env.call(self._spend, step)  # what the step before did is done by then
 
-    def _spend(self, _: Turn | None = None) -> None:
-        step = self._running
-        assert step is not None
-        assert step.state is not None
-        Turn(self._env, self._end, step.routine.duration_ps(step.state()))
+    def _spend(self, step: Step) -> None:
+        assert step.state is not None, "it says what the step costs"
+        self._env.call(self._end, step, step.routine.duration_ps(step.state()))
 
-    def _end(self, _: Turn) -> None:
-        step = self._running
-        assert step is not None
+    def _end(self, step: Step) -> None:
         end_ps = self._env.now
         self._free_at = end_ps
         self._last = self._kernel.record(

@@ -3,32 +3,12 @@
 They keep their place among all that happens at one time, exactly as events do.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from typing import Any
 
 from simpy.events import URGENT
 
-__all__ = ["Awaited", "Errand", "Landing", "Pause", "Turn"]
-
-
-class Turn:
-    """Calls ``act`` with itself, ``delay_ps`` from now, after all that is due then already.
-
-    It has no value, and nobody can wait for it.
-
-    Parameters
-    ----------
-    env : simpy.Environment
-    act : callable
-    delay_ps : int
-    """
-
-    __slots__ = ("callbacks",)
-    _ok = True
-
-    def __init__(self, env: Any, act: Callable[[Any], None], delay_ps: int = 0) -> None:
-        self.callbacks = (act,)
-        env.schedule(self, delay=delay_ps)
+__all__ = ["Awaited", "Errand", "Landing", "Pause"]
 
 
 class Awaited:
@@ -77,8 +57,7 @@ class Pause(Awaited):
 
     def __init__(self, env: Any, delay_ps: int) -> None:
         self.callbacks = []
-        self._value = None
-        env.schedule(self, delay=delay_ps)
+        env.call(self.happen_now, None, delay_ps)
 
 
 class Errand:

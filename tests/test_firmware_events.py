@@ -3,7 +3,7 @@
 import pytest
 
 from cosim.kernel import Kernel
-from firmware_model.events import Awaited, Errand, Landing, Pause, Turn
+from firmware_model.events import Awaited, Errand, Landing, Pause
 
 
 def test_all_keep_their_places_among_events():
@@ -17,11 +17,11 @@ def test_all_keep_their_places_among_events():
     env.process(wait("awaited", awaited))
     Errand(env, wait("pause", Pause(env, 10)))
     env.run(until=env.now + 5)
-    Turn(env, lambda _: seen.append("turn"), 5)
+    env.call(seen.append, "call", 5)
     Errand(env, wait("event", env.timeout(5, "late")))
     env.timeout(5).callbacks.append(lambda _: awaited.happen(env, "last"))
     env.run()
-    assert seen == [("pause", None), "turn", ("event", "late"), ("awaited", "last")]
+    assert seen == [("pause", None), "call", ("event", "late"), ("awaited", "last")]
 
 
 def test_what_happens_now_is_before_all_else():
@@ -36,7 +36,7 @@ def test_what_happens_now_is_before_all_else():
         seen.append("acted")
 
     Errand(env, wait())
-    Turn(env, act)
+    env.call(act)
     env.run()
     assert seen == ["value", "acted"]
 

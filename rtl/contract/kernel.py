@@ -77,8 +77,10 @@ class Kernel(Protocol):
     env: Any
     """The ``simpy.Environment``; integers of picoseconds.
 
-    Its ``is_next()`` says whether what would be scheduled now, without a delay, would happen next,
-    so that who has nothing else to do now can as well do it at once.
+    Its ``call(act, argument, delay_ps)`` lets a call happen as if it were an event: it comes after
+    all that is due by then already. Its ``is_next()`` says whether what would be scheduled now,
+    without a delay, would happen next, so that who has nothing else to do now can as well do it at
+    once.
     """
 
     def resource(self, name: str, capacity: int = 1) -> Resource:
