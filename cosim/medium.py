@@ -64,13 +64,16 @@ class IdArray:
             )
         self._ids = ids
         self._id_bytes = id_bytes
+        self._all_fit = ids.dtype.kind == "u" and ids.dtype.itemsize <= id_bytes
+        """By their type alone."""
         self.length_bytes = len(ids) * id_bytes
 
     def read(self, offset: int, length: int) -> bytes:
         first = offset // self._id_bytes
         last = -(-(offset + length) // self._id_bytes)
         ids = np.asarray(self._ids[first:last])
-        if ids.size and not 0 <= int(ids.min()) <= int(ids.max()) < 1 << 8 * self._id_bytes:
+        fit = self._all_fit or not ids.size
+        if not fit and not 0 <= int(ids.min()) <= int(ids.max()) < 1 << 8 * self._id_bytes:
             raise ValueError(
                 f"ids {first} to {last - 1} must fit in {self._id_bytes} bytes each, "
                 f"not reach from {ids.min()} to {ids.max()}"

@@ -12,6 +12,7 @@ __all__ = ["ProceduralGraph"]
 
 ID_BYTES = 8
 HIGH_WORD = 0x9E37_79B9
+MASK = 0xFFFF_FFFF
 
 
 class _Ids:
@@ -30,9 +31,15 @@ class _Ids:
     def __getitem__(self, part: slice) -> npt.NDArray[np.uint32]:
         first, last, _ = part.indices(self._entries)
         entry = np.arange(first, max(first, last), dtype=np.uint64)
-        low, high = entry.astype(np.uint32), (entry >> np.uint64(32)).astype(np.uint32)
-        word = mix(low ^ mix(high + np.uint32(HIGH_WORD)))
-        return (word.astype(np.uint64) * np.uint64(self._nodes) >> np.uint64(32)).astype(np.uint32)
+        low, high = entry.astype(np.uint32), first >> 32
+        if high == last - 1 >> 32:  # as good as always
+            key: Any = np.uint32(mix(high + HIGH_WORD & MASK))
+        else:
+            key = mix((entry >> np.uint64(32)).astype(np.uint32) + np.uint32(HIGH_WORD))
+        wide = mix(low ^ key).astype(np.uint64)
+        wide *= np.uint64(self._nodes)
+        wide >>= np.uint64(32)
+        return wide.astype(np.uint32)
 
 
 class _Rows:

@@ -55,6 +55,8 @@ class TimedFlash:
         self._layout = layout
         self._striping = striping
         self._ids = ids
+        self._words = np.zeros((layout.codewords, layout.codeword_bytes), np.uint8)
+        """Codewords of a page, as they are put together: parity stays zero."""
         self._array_ps = array_ps
         self._page_ps = page_ps
         env, channels = kernel.env, range(self.channels)
@@ -129,7 +131,6 @@ class TimedFlash:
         if page >= self.pages:
             raise ValueError(f"Page {page} must be one of the {self.pages} that are written")
         data = self._ids.read(page * layout.page_bytes, layout.page_bytes)
-        words = np.zeros((layout.codewords, layout.codeword_bytes), np.uint8)
         content = np.frombuffer(data.ljust(layout.page_bytes, b"\xff"), np.uint8)
-        words[:, : layout.chunk_bytes] = content.reshape(layout.codewords, layout.chunk_bytes)
-        return words.tobytes()
+        self._words[:, : layout.chunk_bytes] = content.reshape(-1, layout.chunk_bytes)
+        return self._words.tobytes()
