@@ -49,6 +49,7 @@ class PositionMixer(wiring.Component):
         self._tag = tag
         self._entry = data.StructLayout({"word": 32, "degree": 32, "bypass": 1, "tag": tag})
         position = data.StructLayout({"position": 32, "degree": 32, "tag": tag})
+        self.run_up = RunUp(position, STEPS)
         super().__init__(
             {
                 "words": In(stream.Signature(self._entry)),
@@ -63,8 +64,7 @@ class PositionMixer(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        position = self.positions.payload.shape()
-        m.submodules.run_up = run_up = RunUp(position, STEPS)
+        m.submodules.run_up = run_up = self.run_up
         beside = self._beside(m)
         word = self.words.payload.word
         for number, (shift, factor) in enumerate(zip(SHIFTS, MULTIPLIERS, strict=False)):

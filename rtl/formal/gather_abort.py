@@ -144,6 +144,7 @@ class ControlCheck(wiring.Component):
             launch.count.eq(self.count),
             launch.tag.eq(self.tag),
             runs.ready.eq(self.run),
+            control.leaves.eq(words != 0),
             control.words.eq(words),
             control.header.eq(self.header),
             control.last.eq(self.last),

@@ -21,7 +21,7 @@ from rtl.gather.arbiter import ReadArbiter
 from rtl.gather.control import LaunchControl
 from rtl.gather.ids import IdRequester
 from rtl.gather.mailbox import Mailbox as GatherMailbox
-from rtl.gather.queue import Queue
+from rtl.gather.queue import Pair, Queue
 from rtl.mixer import PositionMixer
 from rtl.nand.controller import FlashChannelController
 from rtl.nand.landing import Landing
@@ -116,6 +116,10 @@ def _writing(claim, **arguments):
 
 def _queue(design=Queue):
     return QueueCheck(design(WORD, QUEUE_DEPTH), QUEUE_DEPTH)
+
+
+def _pair(design=Pair):
+    return QueueCheck(design(WORD), 2)
 
 
 def _gather_mailbox(design=GatherMailbox):
@@ -251,6 +255,14 @@ PROPERTIES = (
         is_quick=True,
     ),
     Property(
+        "pair",
+        "two registers in turns neither lose, repeat nor reorder; their head is stable",
+        "bmc",
+        12,
+        _pair,
+        is_quick=True,
+    ),
+    Property(
         "gather-mailbox",
         "so with the gather unit's mailbox, whose writer keeps to its depth",
         "bmc",
@@ -285,9 +297,21 @@ PROPERTIES = (
         lambda made: made.axi.ar,
         queue=lambda made: made.kept,
     ),
-    _stable("id-request", lambda: IdRequester(512), lambda made: made.requests, 12),
+    _stable(
+        "id-request",
+        lambda: IdRequester(512),
+        lambda made: made.requests,
+        12,
+        queue=lambda made: made.run_up.pair,
+    ),
     _stable("launch-done", LaunchControl, lambda made: made.done),
-    _stable("position", lambda: PositionMixer(8), lambda made: made.positions, 16),
+    _stable(
+        "position",
+        lambda: PositionMixer(8),
+        lambda made: made.positions,
+        16,
+        queue=lambda made: made.run_up.pair,
+    ),
     *GATHER_PROPERTIES,
     *GATHER_PART_PROPERTIES,
     Property(

@@ -84,8 +84,13 @@ class BeatPlaces(wiring.Component):
         m.d.comb += taken.eq(self.head.valid & self.head.ready)
         id = place[:id_bits]
         levels = [Signal(range(each + 1), name=f"level{n}") for n in range(self._ids)]
+        # One bit an ID: that of the beat that came, and that whose turn it is.
+        comes_to, is_turn = Signal(self._ids), Signal(self._ids, init=1)
+        with m.If(taken):
+            m.d.sync += is_turn.eq(is_turn.rotate_left(1))
         for number, level in enumerate(levels):
-            comes, goes = came & (id == number), taken & (turn == number)
+            comes, goes = comes_to[number], taken & is_turn[number]
+            m.d.sync += comes_to[number].eq(self.arrives & (new == number))
             with m.If(comes & ~goes):
                 m.d.sync += level.eq(level + 1)
             with m.Elif(goes & ~comes):

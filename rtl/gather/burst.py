@@ -103,6 +103,12 @@ class BurstReader(wiring.Component):
             taken.eq(kept.head.valid & kept.head.ready),
             self.stretches.ready.eq(idle & ~dropping),
         ]
+        # What is left behind a burst is summed up before it can be taken.
+        behind = Signal(Stretch)
+        m.d.sync += [
+            behind.address.eq(stretch.address + (beats << beat_bits)),
+            behind.beats.eq(stretch.beats - beats),
+        ]
         # Both are counted a clock later; the next burst looks at what is free two clocks later.
         came_back, went = Signal(), Signal.like(beats)
         m.d.sync += [
@@ -123,8 +129,7 @@ class BurstReader(wiring.Component):
                 planned.eq(0),
                 offered.eq(0),
                 idle.eq(final),
-                stretch.address.eq(stretch.address + (beats << beat_bits)),
-                stretch.beats.eq(stretch.beats - beats),
+                stretch.eq(behind),
                 to_boundary.eq(self._burst),
             ]
         with m.Elif(planned):

@@ -24,8 +24,10 @@ class LaunchControl(wiring.Component):
         Launches.
     runs : Out(stream of DescriptorRun)
         To the descriptor fetcher.
+    leaves : In(1)
+        Result words are handed over in this clock.
     words : In
-        Result words that are handed over in this clock.
+        And how many.
     header, last : In(1)
         The first of them is a header; the last of them is the launch's last.
     status : In(8)
@@ -45,6 +47,7 @@ class LaunchControl(wiring.Component):
     now: In(48)
     launches: In(stream.Signature(GatherLaunch))
     runs: Out(stream.Signature(DescriptorRun))
+    leaves: In(1)
     words: In(4)
     header: In(1)
     last: In(1)
@@ -92,14 +95,12 @@ class LaunchControl(wiring.Component):
                         m.next = "RUN"
             with m.State("RUN"):
                 m.d.comb += self.busy.eq(1)
-                with m.If(self.words != 0):
-                    m.d.sync += [
-                        done.words.eq(done.words + self.words),
-                        done.last.eq(self.now),
-                        fresh.eq(0),
-                    ]
-                    with m.If(fresh):
-                        m.d.sync += done.first.eq(self.now)
+                # The last of the edges up to the first word, and of those up to the last one.
+                m.d.sync += done.last.eq(self.now)
+                with m.If(fresh):
+                    m.d.sync += done.first.eq(self.now)
+                with m.If(self.leaves):
+                    m.d.sync += [fresh.eq(0), done.words.eq(done.words + self.words)]
                     with m.If(self.header & good):
                         m.d.sync += [
                             done.status.eq(self.status),
@@ -109,7 +110,7 @@ class LaunchControl(wiring.Component):
                         m.next = "SETTLE"
                         with m.If(self.settled):
                             m.next = "DONE"
-                with m.If(self.abort & ~self.aborting & ~(self.words.any() & self.last)):
+                with m.If(self.abort & ~self.aborting & ~(self.leaves & self.last)):
                     m.d.comb += self.cut.eq(1)
                     m.d.sync += [
                         self.aborting.eq(1),

@@ -278,9 +278,10 @@ class GatherUnit(wiring.Component):
         """What of a launch leaves the unit in this clock."""
         results = self.results
         m.d.comb += [
-            self.words.eq(Mux(results.valid & results.ready, results.payload.count, 0)),
+            control.leaves.eq(results.valid & results.ready),
+            self.words.eq(Mux(control.leaves, results.payload.count, 0)),
             self.ids.eq(self.words - (self.words.any() & writer.header)),
-            control.words.eq(self.words),
+            control.words.eq(results.payload.count),
             control.header.eq(writer.header),
             control.last.eq(results.payload.last),
             control.status.eq(writer.results.payload.words[0][32:40]),

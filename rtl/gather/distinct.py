@@ -104,7 +104,11 @@ class DistinctFilter(wiring.Component):
         equal = [Signal(POSITION_BYTES, name=f"equal{n}") for n in range(self._places)]
         hits = Signal(-(-self._places // GROUP))
         again, replaced, chosen = Signal(), Signal(), Signal(32)
-        near, far, near_decided = (Signal(2, name=name) for name in ("near", "far", "near_decided"))
+        near, far = (
+            [Signal(POSITION_BYTES, name=f"{name}_{which}") for which in ("own", "other")]
+            for name in ("near", "far")
+        )
+        near_decided = Signal(2)
         hit_far = Signal()
         follows = given.valid & given.tag.distinct & ~given.first
         with_near = follows & compared.valid
@@ -129,8 +133,8 @@ class DistinctFilter(wiring.Component):
         m.d.sync += [
             *self._meets(near, given, compared, with_near),
             *self._meets(far, given, decided, with_far),
-            near_decided.eq(near),
-            hit_far.eq(Mux(replaced, far[1], far[0])),
+            near_decided.eq(Cat(bits.all() for bits in near)),
+            hit_far.eq(Mux(replaced, far[1].all(), far[0].all())),
             replaced.eq(again),
         ]
         m.d.comb += [
@@ -149,8 +153,11 @@ class DistinctFilter(wiring.Component):
 
     @staticmethod
     def _meets(bits, given, earlier, counts):
-        """Bit 0: the position is that of the earlier entry; bit 1: it is its substitute."""
+        """Byte by byte: the position is that of the earlier entry; it is its substitute."""
         return [
-            bits[0].eq(counts & (given.position == earlier.position)),
-            bits[1].eq(counts & (given.position == earlier.other)),
+            equal[number].eq(
+                counts & (given.position.word_select(number, 8) == each.word_select(number, 8))
+            )
+            for equal, each in zip(bits, (earlier.position, earlier.other), strict=True)
+            for number in range(POSITION_BYTES)
         ]

@@ -67,6 +67,7 @@ class IdRequester(wiring.Component):
 
     def __init__(self, data_bits):
         self._data_bits = data_bits
+        self.run_up = RunUp(Request, STEPS)
         super().__init__(
             {
                 "targets": In(stream.Signature(Target)),
@@ -88,7 +89,7 @@ class IdRequester(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.run_up = run_up = RunUp(Request, STEPS)
+        m.submodules.run_up = run_up = self.run_up
         fire = Signal()
         m.d.comb += [
             run_up.asked.eq(self.targets.valid & self.positions.valid),
@@ -230,10 +231,14 @@ class IdReader(wiring.Component):
         self._flight = data.StructLayout(
             {"lane": lane_bits, "status": 8, **dict.fromkeys(FLAGS, 1)}
         )
-        m.submodules.flights = flights = Queue(self._flight, self._outstanding)
+        m.submodules.flights = flights = Queue(self._flight, self._outstanding, can_fill=False)
         # One of the requests on their way is not in the queue: that whose beat is waited for.
         under_way = Signal(range(self._outstanding + 1))
-        begun = self._issue(m, flights.entries, under_way[-1], lane_bits)
+        # Written a clock later, from registers: no beat comes as soon.
+        flight, begun = Signal(self._flight), Signal()
+        m.d.comb += begun.eq(self._issue(m, flight, under_way[-1], lane_bits))
+        m.d.sync += flights.entries.valid.eq(begun)
+        m.d.comb += flights.entries.payload.eq(flight)
         ended = self._answer(m, flights.head)
         with m.If(begun & ~ended):
             m.d.sync += under_way.eq(under_way + 1)
@@ -260,8 +265,6 @@ class IdReader(wiring.Component):
             rows.step.eq(go),
             rows.read.eq(request.read),
             rows.end.eq(request.end),
-            flight.valid.eq(go),
-            flight.payload.lane.eq(request.address[2 : 2 + lane_bits]),
             asked.entries.valid.eq(self.issued),
             asked.entries.payload.eq(request.address[beat_bits:]),
             ar.valid.eq(asked.head.valid),
@@ -273,7 +276,8 @@ class IdReader(wiring.Component):
         ]
         with m.If(ar.valid & ar.ready):
             m.d.sync += turn.eq((turn + 1)[: self._id_width])
-        m.d.comb += [flight.payload[name].eq(request[name]) for name in ("status", *FLAGS)]
+        m.d.sync += flight.lane.eq(request.address[2 : 2 + lane_bits])
+        m.d.sync += [flight[name].eq(request[name]) for name in ("status", *FLAGS)]
         return go
 
     def _answer(self, m, flight):
@@ -317,10 +321,11 @@ class IdReader(wiring.Component):
 
     def _cut_out(self, m, newest, paired, valid):
         """The id, and what became of its request."""
-        low, high = Signal(32), Signal(32)
+        pair, low, high = Signal(64), Signal(32), Signal(32)
         m.d.comb += [
-            low.eq(newest.data.word_select(paired.lane, 32)),
-            high.eq(newest.data.word_select(paired.lane | 1, 32)),
+            pair.eq(newest.data.word_select(paired.lane >> 1, 64)),
+            low.eq(pair.word_select(paired.lane[0], 32)),
+            high.eq(pair[32:]),
         ]
         m.d.sync += [
             self.outcome_valid.eq(valid),

@@ -80,7 +80,12 @@ class Summed(data.Struct):
 
 
 class Judged(data.Struct):
-    """A job and its verdict."""
+    """A job, and what is wrong with it.
+
+    ``good``: nothing that came with the descriptor, or is in its fields. ``void``: there are no
+    positions, or something is. ``list_over``, ``positions_over``: the end is beyond the address
+    space.
+    """
 
     valid: 1
     error: 1
@@ -88,6 +93,9 @@ class Judged(data.Struct):
     explicit: 1
     empty: 1
     good: 1
+    void: 1
+    list_over: 1
+    positions_over: 1
     job: Job
 
 
@@ -249,45 +257,49 @@ class DescriptorChecker(wiring.Component):
         return summed
 
     def _judge(self, m, summed):
-        """Fourth register: whether every rule holds."""
+        """Fourth register: which rules hold."""
         judged = Signal(Judged)
         # The end of the address space itself is not beyond it.
         list_over = summed.list_end[HALF] & ((summed.list_end[:HALF] != 0) | ~summed.list_whole)
         positions_over = summed.positions_end[HALF] & (
             (summed.positions_end[:HALF] != 0) | ~summed.positions_whole
         )
+        good, status = Signal(), Signal(GatherStatus)
+        with m.If(summed.cut):
+            m.d.comb += status.eq(GatherStatus.ABORTED)
+        with m.Elif(summed.error):
+            m.d.comb += status.eq(GatherStatus.BUS_ERROR)
+        with m.Elif(~(summed.good & summed.positions_good)):
+            m.d.comb += status.eq(GatherStatus.BAD_DESCRIPTOR)
+        with m.Else():
+            m.d.comb += good.eq(1)
         m.d.sync += [
             judged.valid.eq(summed.valid),
             judged.error.eq(summed.error),
             judged.cut.eq(summed.cut),
             judged.explicit.eq(summed.explicit),
             judged.empty.eq(summed.empty),
-            judged.good.eq(
-                summed.good
-                & summed.positions_good
-                & ~list_over
-                & ~(summed.explicit & positions_over)
-            ),
+            judged.good.eq(good),
+            judged.void.eq(~good | summed.empty),
+            judged.list_over.eq(list_over),
+            judged.positions_over.eq(summed.explicit & positions_over),
             judged.job.eq(summed.job),
+            judged.job.status.eq(status),
         ]
         return judged
 
     def _finish(self, m, run_up, judged):
-        """The job, and what is counted."""
-        job, status = run_up.arrived, Signal(GatherStatus)
-        with m.If(judged.cut):
-            m.d.comb += status.eq(GatherStatus.ABORTED)
-        with m.Elif(judged.error):
-            m.d.comb += status.eq(GatherStatus.BUS_ERROR)
-        with m.Elif(~judged.good):
-            m.d.comb += status.eq(GatherStatus.BAD_DESCRIPTOR)
+        """The job, and what is counted; of few bits each, for the way into the queue is long."""
+        job = run_up.arrived
+        over = judged.list_over | judged.positions_over
         m.d.comb += [
             job.eq(judged.job),
-            job.status.eq(status),
-            job.none.eq((status != GatherStatus.OK) | judged.empty),
+            job.none.eq(judged.void | over),
             job.read.eq(judged.explicit & ~job.none),
             job.count.eq(Mux(job.none, 0, judged.job.count)),
             self.seen.eq(judged.valid & ~judged.cut),
-            self.refused.eq(self.seen & ~judged.error & ~judged.good),
-            self.empty.eq(self.seen & ~judged.error & judged.good & judged.empty),
+            self.refused.eq(self.seen & ~judged.error & (~judged.good | over)),
+            self.empty.eq(self.seen & judged.good & ~over & judged.empty),
         ]
+        with m.If(judged.good & over):
+            m.d.comb += job.status.eq(GatherStatus.BAD_DESCRIPTOR)

@@ -53,9 +53,14 @@ class LaunchMeter(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        owed = Signal(range(self._most_beats + 1))
-        m.d.sync += owed.eq((owed - self.answer) + Mux(self.granted, self.beats + 1, 0))
-        waiting = self.request | (owed != 0)
+        # A read is counted a clock after it was taken; its first beat comes then at the earliest.
+        owed, begun, more = Signal(range(self._most_beats + 1)), Signal(), Signal(9)
+        m.d.sync += [
+            begun.eq(self.granted),
+            more.eq(self.beats + 1),
+            owed.eq((owed - self.answer) + Mux(begun, more, 0)),
+        ]
+        waiting = self.request | begun | (owed != 0)
         m.d.comb += [
             self.delivered.eq(self.busy & self.word & self.taken),
             self.output_stalled.eq(self.busy & self.word & ~self.taken),

@@ -5,10 +5,10 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from rtl.contract.mixer import GOLDEN
-from rtl.gather.burst import BurstReader, Stretch
+from rtl.gather.burst import BurstReader
 from rtl.gather.distinct import DistinctFilter
 from rtl.gather.jobs import Job
-from rtl.gather.queue import Queue, RunUp
+from rtl.gather.queue import Pair, Queue, RunUp
 from rtl.mixer import PositionMixer
 
 __all__ = ["Pick", "Picker", "PositionCutter", "PositionFetcher", "PositionSource", "Target"]
@@ -103,16 +103,19 @@ class PositionFetcher(wiring.Component):
         m.submodules.reader = reader = BurstReader(self._axi, id=self._id)
         m.submodules.waiting = waiting = Queue(Job, self._ahead)
         # No more than there are jobs: those that the picker is at have been cut by then, or are.
-        m.submodules.cuts = cuts = Queue(Cut, 2 * self._ahead)
+        m.submodules.cuts = cuts = Queue(Cut, 2 * self._ahead, can_fill=False)
         connect(m, reader.axi, flipped(self.axi))
         connect(m, waiting.head, flipped(self.fetched))
         connect(m, cuts.head, flipped(self.cuts))
-        job, wanted, wants = self.jobs.payload, Signal(Stretch), Signal()
+        job, wants = self.jobs.payload, Signal()
         beat_bytes = self._axi.data_bits // 8
         each = beat_bytes // POSITION_BYTES
         bits = each.bit_length() - 1
-        first, small = job.positions_address[2 : 2 + bits], Signal(bits + 2)
+        first = job.positions_address[2 : 2 + bits]
+        # Beats of a stretch are summed up in two steps, each of few bits or of one sum.
+        place, beats, small = Signal(64), Signal(16 - bits), Signal(bits + 2)
         room, fire = Signal(), Signal()
+        cut, is_cut = Signal(Cut), Signal()
         given_up, was_given_up = Signal(), Signal()
         m.d.sync += [given_up.eq(self.aborting), was_given_up.eq(given_up)]
         m.d.comb += [
@@ -122,24 +125,30 @@ class PositionFetcher(wiring.Component):
             self.beats.payload.data.eq(reader.beats.payload.data),
             self.beats.payload.error.eq(reader.beats.payload.error | given_up),
             reader.beats.ready.eq(self.beats.ready),
-            small.eq(job.count[:bits] + first + (each - 1)),
             # Whatever the job is, so that its bits need not be looked at first.
-            room.eq(waiting.entries.ready & cuts.entries.ready & ~wants),
+            room.eq(waiting.entries.ready & ~wants),
             fire.eq(self.jobs.valid & room),
             reader.stretches.valid.eq(wants),
-            reader.stretches.payload.eq(wanted),
-            cuts.entries.valid.eq(fire & job.read),
-            cuts.entries.payload.more.eq(job.count - 1),
-            cuts.entries.payload.lane.eq(first),
+            reader.stretches.payload.address.eq(place),
+            reader.stretches.payload.beats.eq(beats + small[bits:]),
+            cuts.entries.valid.eq(is_cut),
+            cuts.entries.payload.eq(cut),
             waiting.entries.payload.eq(job),
             waiting.entries.valid.eq(fire),
             self.jobs.ready.eq(room),
         ]
+        # From registers, since it takes its time to all bits of a queue; beats come later still.
+        m.d.sync += [
+            is_cut.eq(fire & job.read),
+            cut.more.eq(job.count - 1),
+            cut.lane.eq(first),
+        ]
         with m.If(fire):
             m.d.sync += [
                 wants.eq(job.read),
-                wanted.address.eq(job.positions_address & -beat_bytes),
-                wanted.beats.eq(job.count[bits:] + small[bits:]),
+                place.eq(job.positions_address & -beat_bytes),
+                beats.eq(job.count[bits:]),
+                small.eq(job.count[:bits] + first + (each - 1)),
             ]
         with m.Elif(reader.stretches.ready):
             m.d.sync += wants.eq(0)
@@ -182,22 +191,28 @@ class PositionCutter(wiring.Component):
         cut, beat, each = self.cuts.payload, self.beats.payload, self._data_bits // 32
         bits = (each - 1).bit_length()
         active, left, lane, last = Signal(), Signal(16), Signal(bits), Signal()
-        fire, load = Signal(), Signal()
+        fire, load, ends_beat = Signal(), Signal(), Signal()
         m.d.comb += [
             run_up.asked.eq(active & self.beats.valid),
             fire.eq(run_up.asked & run_up.ready),
             load.eq(~active | (fire & last)),
             self.cuts.ready.eq(load),
-            self.beats.ready.eq(fire & (last | (lane == each - 1))),
+            self.beats.ready.eq(fire & ends_beat),
         ]
         with m.If(fire):
-            m.d.sync += [lane.eq(lane + 1), left.eq(left - 1), last.eq(left == 1)]
+            m.d.sync += [
+                lane.eq(lane + 1),
+                left.eq(left - 1),
+                last.eq(left == 1),
+                ends_beat.eq((left == 1) | (lane + 1 == each - 1)),
+            ]
         with m.If(load):
             m.d.sync += [
                 active.eq(self.cuts.valid),
                 lane.eq(cut.lane),
                 left.eq(cut.more),
                 last.eq(cut.more == 0),
+                ends_beat.eq((cut.more == 0) | (cut.lane[:bits] == each - 1)),
             ]
         # A quarter of the beat first, then the word.
         low = max(bits - 2, 0)
@@ -329,7 +344,7 @@ class PositionSource(wiring.Component):
         m.submodules.mixer = mixer = PositionMixer(Pick)
         m.submodules.distinct = distinct = DistinctFilter(Pick, self._max_distinct)
         # As many as there are clocks from a word to the read of its position, for lists of one.
-        m.submodules.started = started = Queue(Target, 32)
+        m.submodules.started = started = Queue(Target, 32, can_fill=False)
         # A clock later, since all that follows a job's last word waits for it.
         m.d.sync += picker.aborting.eq(self.aborting)
         m.d.comb += [
@@ -339,11 +354,25 @@ class PositionSource(wiring.Component):
         connect(m, flipped(self.jobs), fetcher.jobs)
         connect(m, fetcher.axi, flipped(self.axi))
         connect(m, fetcher.fetched, picker.fetched)
-        connect(m, fetcher.cuts, cutter.cuts)
+        m.submodules.cuts = cuts = Pair(Cut)
+        connect(m, fetcher.cuts, cuts.entries)
+        connect(m, cuts.head, cutter.cuts)
         connect(m, fetcher.beats, cutter.beats)
         connect(m, cutter.words, picker.given)
         connect(m, picker.words, mixer.words)
-        connect(m, picker.started, started.entries)
+        # Written a clock later, from registers: the wires to all bits of a target take their time.
+        # So is whether there is room: as many targets can be on their way then.
+        target, comes, room = Signal(Target), Signal(), Signal()
+        m.d.sync += [
+            target.eq(picker.started.payload),
+            comes.eq(picker.started.valid & picker.started.ready),
+            room.eq(started.level < started.depth - 2),
+        ]
+        m.d.comb += [
+            picker.started.ready.eq(room),
+            started.entries.valid.eq(comes),
+            started.entries.payload.eq(target),
+        ]
         connect(m, started.head, flipped(self.started))
         connect(m, mixer.positions, distinct.drawn)
         connect(m, distinct.positions, flipped(self.positions))

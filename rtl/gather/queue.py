@@ -1,10 +1,10 @@
-"""A first-in first-out queue of typed entries, and one behind a pipeline that does not stop."""
+"""First-in first-out queues of typed entries, and one behind a pipeline that does not stop."""
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-__all__ = ["QUEUED", "Queue", "RunUp"]
+__all__ = ["QUEUED", "Pair", "Queue", "RunUp"]
 
 QUEUED = 2
 """Clocks of a :class:`RunUp` behind its pipeline, if its reader does not wait."""
@@ -95,6 +95,71 @@ class Queue(wiring.Component):
         return m
 
 
+class Pair(wiring.Component):
+    """Two registers that entries take by turns; one comes out at the earliest a clock later.
+
+    Whether its head is taken goes to single bits alone, and not to what the registers hold.
+
+    Parameters
+    ----------
+    shape : ShapeLike
+        Entry.
+
+    Members
+    -------
+    entries : In(stream of shape)
+        Entries in.
+    head : Out(stream of shape)
+        Entries out.
+    """
+
+    def __init__(self, shape):
+        self._shape = shape
+        self._next, self._first = Signal(), Signal()
+        self._is_full, self._is_free = Signal(), Signal(2, init=0b11)
+        super().__init__(
+            {"entries": In(stream.Signature(shape)), "head": Out(stream.Signature(shape))}
+        )
+
+    @property
+    def agree(self):
+        """Value: the registers agree on what is inside. It always holds, for model checking."""
+        one = self.head.valid & ~self._is_full
+        return (
+            (self.head.valid == ~self._is_free.all())
+            & (self._is_full == ~self._is_free.any())
+            & (self._next ^ self._first == one)
+            & ~(one & self._is_free.bit_select(self._first, 1))
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        places = [Signal(self._shape, name=f"place{number}") for number in range(2)]
+        next_place, first = self._next, self._first
+        is_full, is_free = self._is_full, self._is_free
+        comes, goes = Signal(), Signal()
+        m.d.comb += [
+            self.entries.ready.eq(~is_full),
+            comes.eq(self.entries.valid & ~is_full),
+            goes.eq(self.head.valid & self.head.ready),
+            self.head.payload.eq(Mux(first, places[1], places[0])),
+        ]
+        for number, place in enumerate(places):
+            # Whatever is on offer: it counts only once it is put there.
+            with m.If(is_free[number]):
+                m.d.sync += place.eq(self.entries.payload)
+            with m.If(comes & (next_place == number)):
+                m.d.sync += is_free[number].eq(0)
+            with m.Elif(goes & (first == number)):
+                m.d.sync += is_free[number].eq(1)
+        m.d.sync += [next_place.eq(next_place ^ comes), first.eq(first ^ goes)]
+        with m.If(comes & ~goes):
+            m.d.sync += [self.head.valid.eq(1), is_full.eq(self.head.valid)]
+        with m.Elif(goes & ~comes):
+            m.d.sync += [self.head.valid.eq(is_full), is_full.eq(0)]
+        return m
+
+
 class RunUp(wiring.Component):
     """The end of a pipeline of a fixed number of registers that never stops.
 
@@ -109,8 +174,8 @@ class RunUp(wiring.Component):
     steps : int
         Registers of the pipeline, at least one.
     held : bool
-        The head is in a register. Else it is that of the queue, a clock earlier: for a reader that
-        has more to do before it knows whether it takes it than with what it is.
+        The head is that of a :class:`Pair`. Else it is that of the queue, a clock earlier: for a
+        reader that has more to do before it knows whether it takes it than with what it is.
 
     Members
     -------
@@ -126,10 +191,10 @@ class RunUp(wiring.Component):
 
     def __init__(self, shape, steps, *, held=True):
         self._steps = steps
-        self._held = held
-        # One a clock: a place is owed for all registers, a clock in the queue and one to come back.
-        self._depth = 1 << (steps + 2).bit_length()
+        # One a clock: a place is owed for all registers, a clock in the queue and two to come back.
+        self._depth = 1 << (steps + 3).bit_length()
         self._shape = shape
+        self.pair = Pair(shape) if held else None
         super().__init__(
             {
                 "asked": In(1),
@@ -141,26 +206,25 @@ class RunUp(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.kept = kept = Queue(self._shape, self._depth)
+        m.submodules.kept = kept = Queue(self._shape, self._depth, can_fill=False)
         owed = Signal(range(self._depth + 1))
         taken, left, under_way = Signal(), Signal(), Signal(self._steps)
         m.d.comb += [
             self.ready.eq(~owed[-1]),
             taken.eq(self.asked & self.ready),
-            left.eq(self.head.valid & self.head.ready),
             kept.entries.valid.eq(under_way[-1]),
             kept.entries.payload.eq(self.arrived),
         ]
-        if self._held:
-            m.d.comb += kept.head.ready.eq(~self.head.valid | self.head.ready)
-            with m.If(kept.head.ready):
-                m.d.sync += [
-                    self.head.valid.eq(kept.head.valid),
-                    self.head.payload.eq(kept.head.payload),
-                ]
+        if self.pair is not None:
+            m.submodules.pair = self.pair
+            connect(m, kept.head, self.pair.entries)
+            connect(m, self.pair.head, flipped(self.head))
         else:
             connect(m, kept.head, flipped(self.head))
-        m.d.sync += under_way.eq(Cat(taken, under_way))
+        m.d.sync += [
+            left.eq(self.head.valid & self.head.ready),
+            under_way.eq(Cat(taken, under_way)),
+        ]
         with m.If(taken & ~left):
             m.d.sync += owed.eq(owed + 1)
         with m.Elif(left & ~taken):

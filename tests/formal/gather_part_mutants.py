@@ -71,7 +71,7 @@ GATHER_PART_MUTANTS = {
         "a shared id from the next beat": ids(
             "payload.read & ~flight.payload.shared", "payload.read"
         ),
-        "the wrong half": ids("word_select(paired.lane, 32)", "word_select(0, 32)"),
+        "the wrong half": ids("word_select(paired.lane[0], 32)", "word_select(0, 32)"),
         "an error is not told": ids("paired.read & newest.error", "0"),
         "more than are kept": ids("valid & ~request.read & ~full", "valid & ~request.read"),
     },

@@ -93,6 +93,7 @@ def never_completes(m, inner, ours):
 
 
 queue = partial(rewritten, rtl.gather.queue, "Queue")
+pair = partial(rewritten, rtl.gather.queue, "Pair")
 landing = partial(rewritten, rtl.nand.landing, "Landing")
 launch = partial(rewritten, rtl.nand.launch, "Launch")
 
@@ -126,6 +127,11 @@ MUTANTS = {
             ("take.eq(self.head.valid & self.head.ready)", "take.eq(self.head.valid)")
         ),
         "forgets to advance": queue(("first.eq(first + 1)", "first.eq(first)")),
+    },
+    "pair": {
+        "takes one too many": pair(("is_full.eq(self.head.valid)", "is_full.eq(0)")),
+        "writes over what it holds": pair(("with m.If(is_free[number]):", "with m.If(1):")),
+        "gives the same again": pair(("first.eq(first ^ goes)", "first.eq(first)")),
     },
     "gather-mailbox": {
         "misses a word when it is read": rewritten(
