@@ -6,10 +6,19 @@ from amaranth.hdl import Assert
 from amaranth.lib import data
 
 from rtl.axi4 import Axi4Read
-from rtl.contract.channel import ChannelOperation
-from rtl.contract.nand_part import ExtendedTimes, NandPart
 from rtl.formal import claims
-from rtl.formal.channel import ChannelCheck
+from rtl.formal.channel_part import (
+    CLOCK,
+    LONGEST_BUSY,
+    LONGEST_STALL,
+    PART,
+    READ_CLOCKS,
+    WRITE_CLOCKS,
+    WRITES,
+    WRITING_PART,
+    channel_check,
+    writing_check,
+)
 from rtl.formal.free import FreeCheck
 from rtl.formal.gather_part_properties import GATHER_PART_PROPERTIES
 from rtl.formal.gather_properties import GATHER_PROPERTIES
@@ -23,95 +32,14 @@ from rtl.gather.ids import IdRequester
 from rtl.gather.mailbox import Mailbox as GatherMailbox
 from rtl.gather.queue import Pair, Queue
 from rtl.mixer import PositionMixer
-from rtl.nand.controller import FlashChannelController
 from rtl.nand.landing import Landing
 from rtl.nand.launch import Launch
 from rtl.nand.mailbox import Mailbox as ChannelMailbox
 
-__all__ = ["PART", "PERIOD_PS", "PROPERTIES", "controller"]
-
-PERIOD_PS = 10_000
-CLOCK = PERIOD_PS
-PART = NandPart(
-    name="formal",
-    page_bytes=2,
-    spare_bytes=2,
-    pages_per_block=2,
-    blocks_per_lun=2,
-    luns=1,
-    t_r_ps=CLOCK,
-    t_wc_ps=2 * CLOCK,
-    t_wp_ps=CLOCK,
-    t_wh_ps=CLOCK,
-    t_cs_ps=CLOCK,
-    t_ch_ps=CLOCK,
-    t_cals_ps=CLOCK,
-    t_cah_ps=CLOCK,
-    t_wb_ps=2 * CLOCK,
-    t_rr_ps=CLOCK,
-    t_whr_ps=3 * CLOCK,
-    t_ccs_ps=3 * CLOCK,
-    t_rhw_ps=3 * CLOCK,
-    t_rpre_ps=CLOCK,
-    t_rpst_ps=CLOCK,
-    t_dqsre_ps=CLOCK,
-    poll_first_ps=2 * CLOCK,
-    poll_period_ps=8 * CLOCK,
-)
-"""The smallest part: times of a few clocks, so that a read ends within a bounded check."""
-
-WRITING_PART = replace(
-    PART,
-    name="formal, writing",
-    planes=2,
-    extended=ExtendedTimes(
-        t_adl_ps=2 * CLOCK,
-        t_wpre_ps=CLOCK,
-        t_wpst_ps=CLOCK,
-        t_prog_ps=CLOCK,
-        t_bers_ps=CLOCK,
-        t_cbsy_ps=CLOCK,
-        t_rcbsy_ps=CLOCK,
-        t_dbsy_ps=CLOCK,
-        t_feat_ps=CLOCK,
-        t_rst_ps=CLOCK,
-    ),
-)
-"""The same, for all operations."""
-WRITES = (
-    ChannelOperation.PROGRAM,
-    ChannelOperation.PROGRAM_CACHE,
-    ChannelOperation.PROGRAM_PLANE,
-    ChannelOperation.ERASE,
-    ChannelOperation.ERASE_PLANE,
-)
+__all__ = ["DISTANCES", "PROPERTIES", "with_times"]
 
 QUEUE_DEPTH = 4
 WORD = data.StructLayout({"word": 2})
-
-
-LONGEST_BUSY, LONGEST_STALL = 4, 2
-READ_CLOCKS = 56
-"""Bound of a read of ``PART`` that finds the channel idle, with a longest array time and stall."""
-WRITE_CLOCKS = 60
-"""The same of a program or erase of ``WRITING_PART``."""
-
-
-def controller(part, **arguments):
-    """The controller of the checks; a broken one takes the same arguments."""
-    return FlashChannelController(part, **arguments)
-
-
-def _channel(claim, *, ways=1, part=PART, **arguments):
-    def make(design=controller):
-        made = design(part, period_ps=PERIOD_PS, ways=ways, slots=1)
-        return ChannelCheck(made, part, claim, period_ps=PERIOD_PS, ways=ways, **arguments)
-
-    return make
-
-
-def _writing(claim, **arguments):
-    return _channel(claim, part=WRITING_PART, operations=WRITES, **arguments)
 
 
 def _queue(design=Queue):
@@ -240,7 +168,7 @@ def _distances():
             f"{time[0]}{time[2:].upper()} is never short",
             "bmc",
             distance.depth,
-            _channel(claims.distance_claim(name), part=distance_part(name), **more),
+            channel_check(claims.distance_claim(name), part=distance_part(name), **more),
             is_quick=name in ("t_wp_ps", "t_wb_ps"),
         )
 
@@ -319,7 +247,7 @@ PROPERTIES = (
         "at most one CE# is low",
         "prove",
         8,
-        _channel(claims.one_chip_enable, ways=2),
+        channel_check(claims.one_chip_enable, ways=2),
         is_quick=True,
     ),
     Property(
@@ -327,7 +255,7 @@ PROPERTIES = (
         "controller and dies never drive DQ or DQS together, nor do two dies",
         "bmc",
         64,
-        _channel(claims.drivers_never_fight, ways=2),
+        channel_check(claims.drivers_never_fight, ways=2),
     ),
     *_distances(),
     Property(
@@ -335,14 +263,14 @@ PROPERTIES = (
         "a completion stays, unchanged, until it is taken",
         "bmc",
         60,
-        _channel(claims.completions_are_stable),
+        channel_check(claims.completions_are_stable),
     ),
     Property(
         "completion-reached",
         "a read completes",
         "cover",
         56,
-        _channel(claims.reaches_a_completion),
+        channel_check(claims.reaches_a_completion),
         is_quick=True,
     ),
     Property(
@@ -350,14 +278,14 @@ PROPERTIES = (
         "completions never outnumber the commands that were taken",
         "bmc",
         56,
-        _channel(claims.completes_once),
+        channel_check(claims.completes_once),
     ),
     Property(
         "completes-in-time",
         f"a command that comes alone completes once, by its tag, within {READ_CLOCKS} clocks",
         "bmc",
         READ_CLOCKS + 6,
-        _channel(
+        channel_check(
             claims.completes_within(READ_CLOCKS),
             longest_busy=LONGEST_BUSY,
             longest_stall=LONGEST_STALL,
@@ -369,28 +297,28 @@ PROPERTIES = (
         "a program, plain or cached, an erase, and one that queues a plane complete",
         "cover",
         WRITE_CLOCKS + 6,
-        _writing(claims.finishes_each(WRITES)),
+        writing_check(claims.finishes_each(WRITES)),
     ),
     Property(
         "writing-chip-enable",
         "at most one CE# is low, with programs and erases",
         "prove",
         8,
-        _writing(claims.one_chip_enable, ways=2),
+        writing_check(claims.one_chip_enable, ways=2),
     ),
     Property(
         "writing-drivers",
         "controller and dies never drive DQ or DQS together, with programs and erases",
         "bmc",
         64,
-        _writing(claims.drivers_never_fight, ways=2),
+        writing_check(claims.drivers_never_fight, ways=2),
     ),
     Property(
         "writing-completion-stable",
         "a completion stays, unchanged, until it is taken, with programs and erases",
         "bmc",
         48,
-        _writing(claims.completions_are_stable),
+        writing_check(claims.completions_are_stable),
     ),
     Property(
         "write-completes-in-time",
@@ -398,7 +326,7 @@ PROPERTIES = (
         f"its tag, within {WRITE_CLOCKS} clocks",
         "bmc",
         WRITE_CLOCKS + 6,
-        _writing(
+        writing_check(
             claims.completes_within(WRITE_CLOCKS),
             longest_busy=LONGEST_BUSY,
             longest_stall=LONGEST_STALL,

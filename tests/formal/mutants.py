@@ -19,7 +19,8 @@ import rtl.nand.landing
 import rtl.nand.launch
 import rtl.nand.mailbox
 from rtl.axi4 import Axi4Read
-from rtl.formal.properties import CLOCK, DISTANCES, controller, with_times
+from rtl.formal.channel_part import CLOCK, controller
+from rtl.formal.properties import DISTANCES, with_times
 from tests.formal.gather_mutants import GATHER_MUTANTS
 from tests.formal.gather_part_mutants import GATHER_PART_MUTANTS
 from tests.formal.meddled import Meddled
