@@ -45,6 +45,8 @@ class ChannelCheck(wiring.Component):
     legal : bool
         Commands are for some page of some way, of its first two bytes, and their tags count them:
         none is refused, so that less is open in each clock.
+    most_commands : int or None
+        Commands that come at most, with ``legal``; None: no limit.
 
     Members
     -------
@@ -74,6 +76,7 @@ class ChannelCheck(wiring.Component):
         longest_stall=None,
         one_at_a_time=False,
         legal=False,
+        most_commands=None,
     ):
         self.controller = controller
         self.part = part
@@ -85,6 +88,7 @@ class ChannelCheck(wiring.Component):
         self._operations = operations
         self._one_at_a_time = one_at_a_time
         self._legal = legal
+        self._most_commands = most_commands
         self.dies = [
             DiePins(part, period_ps=period_ps, phases=phases, longest_busy=longest_busy)
             for _ in range(ways)
@@ -128,7 +132,9 @@ class ChannelCheck(wiring.Component):
         return m
 
     def _offer(self, m, commands):
-        command, number = Signal(ChannelCommand), Signal(16)
+        most = self._most_commands
+        command = Signal(ChannelCommand)
+        number = Signal(16) if most is None else Signal(range(most + 1))
         valid, enters, may_enter = Signal(), Signal(), Signal(init=1)
         if self._one_at_a_time:
             completions = self.controller.completions
@@ -136,8 +142,9 @@ class ChannelCheck(wiring.Component):
                 m.d.sync += may_enter.eq(1)
             with m.Elif(enters):
                 m.d.sync += may_enter.eq(0)
+        has_more = 1 if most is None else number != most
         with m.If(~valid | commands.ready):
-            m.d.comb += enters.eq(self.offer & may_enter)
+            m.d.comb += enters.eq(self.offer & may_enter & has_more)
             m.d.sync += [valid.eq(enters), command.eq(self.command)]
             m.d.sync += command.operation.eq(UNKNOWN_OPERATION)
             with m.If(self.known | self._legal):

@@ -25,6 +25,7 @@ from rtl.formal.gather_properties import GATHER_PROPERTIES
 from rtl.formal.monitors import claim_stable
 from rtl.formal.property import Property
 from rtl.formal.queues import MailboxCheck, QueueCheck
+from rtl.formal.shared_properties import SHARED_PROPERTIES
 from rtl.formal.slots import LandingCheck, LaunchCheck
 from rtl.gather.arbiter import ReadArbiter
 from rtl.gather.control import LaunchControl
@@ -334,4 +335,5 @@ PROPERTIES = (
             legal=True,
         ),
     ),
+    *SHARED_PROPERTIES,
 )

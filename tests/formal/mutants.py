@@ -25,6 +25,7 @@ from tests.formal.gather_mutants import GATHER_MUTANTS
 from tests.formal.gather_part_mutants import GATHER_PART_MUTANTS
 from tests.formal.meddled import Meddled
 from tests.formal.rewritten import rewritten
+from tests.formal.shared_mutants import SHARED_MUTANTS
 
 __all__ = ["MUTANTS"]
 
@@ -197,5 +198,6 @@ MUTANTS = {
         "lost": meddled(completion_is_lost),
         "repeated": meddled(completion_repeats),
     },
+    **SHARED_MUTANTS,
 }
 """By property: what is wrong, and who makes such a design."""
