@@ -28,6 +28,7 @@ def results_are_stable(m, unit):
     """A result word, and the end of a launch, on offer stay until they are taken."""
     claim_stable(m, unit.results)
     claim_stable(m, unit.done)
+    m.d.comb += Assert(unit.agree)
 
 
 def launches_end_once(m, unit):

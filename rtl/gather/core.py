@@ -164,6 +164,8 @@ class GatherUnit(wiring.Component):
         self._max_distinct = max_distinct
         self._axi = Axi4Read(64, data_bits, id_bits)
         self._id_ranges = id_ranges(lanes, id_bits, outstanding)
+        rows = ring_rows(max_fan_out, result_words)
+        self._writer = ResultWriter(lanes, rows, result_words=result_words)
         super().__init__(
             {
                 "now": In(48),
@@ -212,6 +214,11 @@ class GatherUnit(wiring.Component):
     def max_distinct(self):
         return self._max_distinct
 
+    @property
+    def agree(self):
+        """Value: registers of the results agree. It always holds, for model checking."""
+        return self._writer.run_up.pair.agree
+
     def elaborate(self, platform):
         m = Module()
         axi = self._axi
@@ -220,9 +227,7 @@ class GatherUnit(wiring.Component):
         m.submodules.fetcher = fetcher = DescriptorFetcher(axi, id=0)
         m.submodules.checker = checker = DescriptorChecker(self._max_fan_out, self._max_distinct)
         m.submodules.dealer = dealer = JobDealer(self._lanes)
-        m.submodules.writer = writer = ResultWriter(
-            self._lanes, rows, result_words=self._result_words
-        )
+        m.submodules.writer = writer = self._writer
         # Id readers keep each beat in a memory as wide, behind a register of their own.
         others = 1 + self._lanes
         m.submodules.arbiter = arbiter = ReadArbiter(

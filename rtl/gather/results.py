@@ -182,6 +182,8 @@ class ResultWriter(wiring.Component):
                 f"ids{lane}": In(64 * result_words),
             }
         results = stream.Signature(result_transfer(result_words))
+        shown = data.StructLayout({"transfer": result_transfer(result_words), "header": 1})
+        self.run_up = RunUp(shown, STEPS)
         super().__init__({**members, "results": Out(results), "header": Out(1)})
 
     def _ports(self, name):
@@ -190,8 +192,7 @@ class ResultWriter(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         width = self._result_words
-        shown = data.StructLayout({"transfer": result_transfer(width), "header": 1})
-        m.submodules.run_up = run_up = RunUp(shown, STEPS)
+        m.submodules.run_up = run_up = self.run_up
         asked = Signal(
             data.StructLayout(
                 {
@@ -208,7 +209,7 @@ class ResultWriter(wiring.Component):
         first, second = Signal.like(asked, name="first"), Signal.like(asked, name="second")
         header = data.View(ResultHeader, Signal(64, name="header_word"))
         rows = Array([getattr(self, f"ids{lane}") for lane in range(self._lanes)])
-        out = Signal(shown, name="out")
+        out = Signal.like(run_up.arrived, name="out")
         m.d.sync += [
             first.eq(asked),
             second.eq(first),

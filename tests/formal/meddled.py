@@ -14,6 +14,10 @@ class Meddled(wiring.Component):
         self._meddle = meddle
         super().__init__(inner.signature)
 
+    @property
+    def agree(self):
+        return self._inner.agree
+
     def elaborate(self, platform):
         m = Module()
         m.submodules.inner = self._inner
