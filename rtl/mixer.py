@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """The circuit of ``rtl.contract.mixer``: 32 random bits a clock, and their place in a list."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal

@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """The gather unit: descriptors in DRAM, in; dense ids, out. Synthesisable."""
 
 from amaranth.hdl import Cat, Module, Mux

@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """Id reads: many in flight, one outcome a position, in order; neighbours in a beat share it."""
 
 from amaranth.hdl import Module, Mux, Signal

@@ -294,6 +294,7 @@ class DescriptorChecker(wiring.Component):
         over = judged.list_over | judged.positions_over
         m.d.comb += [
             job.eq(judged.job),
+            job.status.eq(Mux(judged.good & over, GatherStatus.BAD_DESCRIPTOR, judged.job.status)),
             job.none.eq(judged.void | over),
             job.read.eq(judged.explicit & ~job.none),
             job.count.eq(Mux(job.none, 0, judged.job.count)),
@@ -301,5 +302,3 @@ class DescriptorChecker(wiring.Component):
             self.refused.eq(self.seen & ~judged.error & (~judged.good | over)),
             self.empty.eq(self.seen & judged.good & ~over & judged.empty),
         ]
-        with m.If(judged.good & over):
-            m.d.comb += job.status.eq(GatherStatus.BAD_DESCRIPTOR)

@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """First-in first-out queues of typed entries, and one behind a pipeline that does not stop."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal

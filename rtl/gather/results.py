@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """Collects the ids of each target and lets them out behind its header, or none of them."""
 
 from amaranth.hdl import Array, Module, Mux, Signal
