@@ -83,6 +83,7 @@ class Bench:
             slots=flash.slots,
             period_ps=flash.period_ps,
             has_decoder=flash.code is not None,
+            encoder=flash.code if flash.encodes else None,
             times=times,
             parameter_page=parameter_page,
         )

@@ -48,6 +48,7 @@ __all__ = [
     "check_platforms",
     "decoder_code",
     "dram_times",
+    "encoder_code",
     "firmware_parameters",
     "host_costs",
     "link_parameters",
@@ -73,6 +74,14 @@ def bch_code(ssd: SsdPlatform) -> BchCode:
 def decoder_code(ssd: SsdPlatform) -> BchCode | None:
     """Code of the ECC decoders in the flash channels, or None if there are none."""
     return bch_code(ssd) if ssd.flash.decoder.value == "present" else None
+
+
+def encoder_code(ssd: SsdPlatform) -> BchCode | None:
+    """Code of the encoders in the flash channels, or None if there are none.
+
+    They are in channels that have a decoder, and that can program.
+    """
+    return None if nand_part(ssd).extended is None else decoder_code(ssd)
 
 
 def cell_state(ssd: SsdPlatform) -> CellState:

@@ -6,7 +6,7 @@ story reads pages of random bytes, and compares all that lands with what the cel
 
 import json
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -251,7 +251,8 @@ async def play_channel(dut: Any, job: Mapping[str, Any]) -> None:
     """Run one case and write its outcome, and what ended when."""
     case = next(each for each in CHANNEL_CASES if each.name == job["case"])
     ssd = unpack(job["loaded"]).platforms.ssd
-    array = flash_array(ssd, None, channels=1)
+    # A user's block gets pages with their parity.
+    array = replace(flash_array(ssd, None, channels=1), encodes=False)
     result, message, ends, now_ps = NOT_OFFERED, "", [], 0
     if case.needs(array):
         bench = await Bench.start(dut, ssd, array, stop_clocks=case.stop_clocks)

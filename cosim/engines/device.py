@@ -24,10 +24,10 @@ class FlashArray:
     """Shape of a device's flash.
 
     ``phases``: transfers of the bus in one clock. ``code``: that of the channels' ECC decoders, if
-    they have any. ``identity``: what the dies answer to Read ID. ``policy``, ``suspends`` and
-    ``watchdog_ps``: as for :class:`FlashChannelController`. ``are_erased``: pages that no erase was
-    seen of may be programmed, as what the cells hold did not come over the bus. ``own``: a block in
-    place of the controllers.
+    they have any; ``encodes``: they have encoders, too. ``identity``: what the dies answer to Read
+    ID. ``policy``, ``suspends`` and ``watchdog_ps``: as for :class:`FlashChannelController`.
+    ``are_erased``: pages that no erase was seen of may be programmed, as what the cells hold did
+    not come over the bus. ``own``: a block in place of the controllers.
     """
 
     part: NandPart
@@ -37,6 +37,7 @@ class FlashArray:
     period_ps: int
     phases: int = 2
     code: BchCode | None = None
+    encodes: bool = False
     identity: bytes = b""
     policy: str = "round-robin"
     suspends: int = 0
@@ -73,6 +74,7 @@ def device_design(flash: FlashArray, card: GatherCard | None = None) -> Design:
             phases=flash.phases,
             slots=flash.slots,
             code=flash.code,
+            encodes=flash.encodes,
             identity=flash.identity,
             policy=flash.policy,
             suspends=flash.suspends,

@@ -5,7 +5,14 @@
 from collections.abc import Mapping
 from dataclasses import fields
 
-from cosim.config.build import bus_phases, decoder_code, dram_times, nand_part, period_ps
+from cosim.config.build import (
+    bus_phases,
+    decoder_code,
+    dram_times,
+    encoder_code,
+    nand_part,
+    period_ps,
+)
 from cosim.config.explain import naming
 from cosim.config.flash_build import channel_options
 from cosim.config.model import Platforms
@@ -17,6 +24,7 @@ from cosim.own.block import Own
 from cosim.own.find import OwnRtl
 from cosim.systems.rings import RINGS
 from rtl.bch.decoder import BchDecoder
+from rtl.bch.encoder import BchEncoder
 from rtl.gather.unit import GatherSimUnit
 from rtl.nand.unit import FlashChannelUnit
 
@@ -55,10 +63,11 @@ def machine_design(
 
 
 def _check_decoder(ssd: SsdPlatform) -> None:
-    """Refuse a code for which the decoder is not made, as one of the page format."""
-    code = decoder_code(ssd)
-    if code is not None:
+    """Refuse a code for which decoder or encoder is not made, as one of the page format."""
+    if (code := decoder_code(ssd)) is not None:
         BchDecoder(code, bus_phases(ssd))
+    if (code := encoder_code(ssd)) is not None:
+        BchEncoder(code, bus_phases(ssd))
 
 
 def flash_array(ssd: SsdPlatform, own: Own | None, *, channels: int | None = None) -> FlashArray:
@@ -78,6 +87,7 @@ def flash_array(ssd: SsdPlatform, own: Own | None, *, channels: int | None = Non
         period_ps=period_ps(ssd.flash.clock.value),
         phases=bus_phases(ssd),
         code=decoder_code(ssd),
+        encodes=own is None and encoder_code(ssd) is not None,
         are_erased=True,
         own=own,
         **options,
@@ -95,6 +105,7 @@ def channel_unit(flash: FlashArray) -> FlashChannelUnit:
         phases=flash.phases,
         slots=flash.slots,
         code=flash.code,
+        encodes=flash.encodes,
         identity=flash.identity,
         policy=flash.policy,
         suspends=flash.suspends,

@@ -11,6 +11,7 @@ from cosim.config.build import (
     card_wires,
     cell_state,
     decoder_code,
+    encoder_code,
     firmware_parameters,
     host_costs,
     link_parameters,
@@ -149,6 +150,7 @@ class Machine:
             slots=ssd.flash.landing_slots.value,
             period_ps=period_ps(ssd.flash.clock.value),
             has_decoder=decoder_code(ssd) is not None,
+            encoder=encoder_code(ssd) if system.flash_channel is None else None,
         )
         memory = HostMemory()
         cpu = HostCpu(kernel, host_costs(platforms.host))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from amaranth.lib.data import Layout
 
 from cosim.lockstep import LockStep, Report
@@ -14,6 +15,7 @@ from cosim.units.fields import FieldReader
 from cosim.units.handover import HandOver
 from cosim.units.lun_array import Medium
 from cosim.units.violation import ProtocolViolation
+from rtl.contract.bch import BchCode
 from rtl.contract.channel import (
     COMMANDS_PER_LUN,
     ArrayOperation,
@@ -26,14 +28,35 @@ from rtl.contract.nand_array import NandArrayTimes, array_times
 from rtl.contract.nand_part import NandPart, cycles
 from rtl.contract.onfi import BusRule
 from rtl.contract.operations import OPERATIONS
-from rtl.contract.page import PageLayout
+from rtl.contract.page import FILL, PageLayout
 
-__all__ = ["ChannelPort"]
+__all__ = ["ChannelPort", "chunks_of"]
 
 REGISTERS = 2
 """Page registers of a plane of a part with more than plain reads."""
 _EVENT = FieldReader(ChannelEvent)
 _COMPLETION = [name for name, _ in Layout.cast(ChannelCompletion)]
+
+
+def chunks_of(image: bytes, code: BchCode) -> bytes:
+    """The chunks of the codewords that ``image`` has from its first byte on, one after the other.
+
+    What is behind the last whole codeword is left out: an encoder puts FILL there.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else, or the parity is not that of the chunks.
+    """
+    size = code.codeword_bytes
+    count = len(image) // size
+    words = np.frombuffer(image[: count * size], np.uint8).reshape(count, size)
+    chunks = words[:, : code.chunk_bytes]
+    if (code.encode(chunks) != words[:, code.chunk_bytes :]).any():
+        raise ValueError("Data of a program must have the parity of its chunks, or be raw")
+    if image[count * size :].strip(bytes([FILL])):
+        raise ValueError(f"Data of a program must be whole codewords, and {FILL:#x} behind them")
+    return bytes(chunks.tobytes())
 
 
 class ChannelPort:
@@ -79,6 +102,9 @@ class ChannelPort:
         Of the channels' clocks.
     has_decoder : bool
         What the channels read passes an ECC decoder.
+    encoder : BchCode, optional
+        What they program passes an encoder of this code, unless it is raw: of the pages that are
+        handed over, the channels get the chunks alone, and make the parity anew.
     times : NandArrayTimes, optional
         Array times of the dies; those of ``part`` if absent.
     parameter_page : bytes
@@ -98,6 +124,7 @@ class ChannelPort:
         slots: int,
         period_ps: int,
         has_decoder: bool = False,
+        encoder: BchCode | None = None,
         times: NandArrayTimes | None = None,
         parameter_page: bytes = b"",
     ) -> None:
@@ -110,6 +137,7 @@ class ChannelPort:
         self._kernel = lockstep.kernel
         self._env = lockstep.kernel.env
         self._part = part
+        self._encoder = encoder
         self._busy_ps = cycles(part.t_wb_ps, period_ps) * period_ps
         self._channels: list[ChannelState] = []
         self._spans: list[ChannelSpans] = []
@@ -217,6 +245,8 @@ class ChannelPort:
             done=self._env.event(),
         )
         self._check_data(command)
+        if self._encoder is not None and command.is_page_data and not is_raw:
+            command.data = chunks_of(data, self._encoder)
         queue.append(command)
         state.enter(command)
         return command.done

@@ -14,6 +14,7 @@ from rtl.contract.channel import ArrayOperation, ChannelCommand, ChannelOperatio
 from rtl.contract.codec import pack
 from rtl.contract.kernel import Cause
 from rtl.contract.nand_part import NandPart
+from rtl.contract.operations import OPERATIONS
 
 __all__ = ["WORD_BYTES", "ChannelState", "Command", "UnitEngine", "last_release"]
 
@@ -56,6 +57,12 @@ class Command:
     @property
     def name(self) -> str:
         return self.operation.name.lower().replace("_", " ")
+
+    @property
+    def is_page_data(self) -> bool:
+        """Its data goes into a page register, and is not a feature."""
+        steps = OPERATIONS[self.operation]
+        return bool(steps.programs or steps.keeps_bus)
 
     def word(self) -> int:
         """As a ``ChannelCommand``."""
