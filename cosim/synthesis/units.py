@@ -76,9 +76,10 @@ def _channels(ssd: SsdPlatform) -> Iterator[SynthesisUnit]:
                 partial(FlashChannelController, replace(part, luns=luns), **sizes),
             )
     for name, part, does in (("channel", plain, "reads"), ("channel-full", full, "all")):
+        codecs = "decoder" if part.extended is None else "decoder, encoder"
         yield SynthesisUnit(
             name,
-            f"{does}, {ways} ways x {_luns(part.luns)}, {slots} slots, decoder",
+            f"{does}, {ways} ways x {_luns(part.luns)}, {slots} slots, {codecs}",
             100,
             partial(_channel, part, bch_code(ssd), sizes),
         )
@@ -106,8 +107,9 @@ def _parts(ssd: SsdPlatform) -> tuple[NandPart, NandPart]:
 
 
 def _channel(part: NandPart, code: BchCode, sizes: dict[str, int]) -> FlashChannelController:
-    """A controller with the decoder's form for synthesis."""
-    return FlashChannelController(part, code=code, tables=False, **sizes)
+    """A controller as a system's, with the form for synthesis of its decoder and encoder."""
+    encodes = part.extended is not None
+    return FlashChannelController(part, code=code, encodes=encodes, tables=False, **sizes)
 
 
 def _codecs(ssd: SsdPlatform) -> Iterator[SynthesisUnit]:
