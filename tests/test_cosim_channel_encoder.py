@@ -1,13 +1,17 @@
 """What a port hands over to channels that make the parity of pages themselves."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from cosim.config.build import bch_code
 from cosim.config.load import load_platform
 from cosim.units.channel import chunks_of
+from cosim.units.launch_slots import LaunchSlots
 from rtl.contract.channel import ChannelCommand, ChannelOperation
 from rtl.contract.codec import unpack
+from rtl.contract.kernel import Cause
 from rtl.contract.page import FILL
 from tests.hand_channel import FULL, HandChannel
 
@@ -15,6 +19,7 @@ CODE = bch_code(load_platform("tiny"))
 WORDS = 128
 CHUNKS = np.random.default_rng(1).integers(0, 256, (2, CODE.chunk_bytes), dtype=np.uint8)
 CODED = np.hstack([CHUNKS, CODE.encode(CHUNKS)]).astype(np.uint8).tobytes()
+NOW = Cause(0, 0)
 PAGE = CODED + bytes([FILL]) * 6
 LAUNCH = "launch.memory.ram.mem"
 
@@ -64,3 +69,24 @@ def test_parity_that_is_not_that_of_the_chunks_is_refused(bench):
 
 def test_chunks_of_less_than_a_codeword_are_none():
     assert chunks_of(bytes([FILL]) * 8, CODE) == b""
+
+
+def test_a_piece_without_chunks_has_the_slot_that_its_operation_needs():
+    started = []
+    slots = LaunchSlots(2, lambda command, cause: started.append(command))
+    piece = SimpleNamespace(
+        operation=ChannelOperation.LOAD, way=0, lun=0, data=b"", launch_slot=None
+    )
+    slots.enter(piece)
+    assert piece.launch_slot == 0
+    slots.leave(piece, NOW)
+    others = [
+        SimpleNamespace(
+            operation=ChannelOperation.PROGRAM, way=1, lun=lun, data=b"a", launch_slot=None
+        )
+        for lun in range(2)
+    ]
+    for other in others:
+        slots.enter(other)
+    # The LUN that the bus is kept for keeps its slot: its next piece need not wait.
+    assert started == [piece, others[0]]

@@ -101,7 +101,7 @@ class LaunchSlots(Generic[AnyLaunched]):
         lun = _lun(command)
         if command.operation not in GOES_ON:
             self._forget(command)
-        if command.data:
+        if OPERATIONS[command.operation].data_in:
             if lun in self._kept:
                 command.launch_slot = self._kept.pop(lun)
             elif len(self._free) > bool(self._under_way[lun]):
