@@ -89,7 +89,7 @@ def test_the_default_code_fits_the_page_of_a_part(name):
 @pytest.mark.parametrize("name", part_names())
 def test_a_part_is_found_again_in_its_parameter_page(name):
     part = load_part(name)
-    again = part_from_parameter_pages(parameter_pages_of(part, model="model"), like=part)
+    again = part_from_parameter_pages(parameter_pages_of(part), like=part)
     assert again.geometry == part.geometry
     assert [one.modes for one in again.interfaces] == [one.modes for one in part.interfaces]
     # A page tells of times in microseconds.

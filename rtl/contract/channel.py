@@ -128,7 +128,9 @@ class ChannelCommand(data.Struct):
     length: 16
     tag: 16
     is_raw: 1
-    """The data of a read bypasses the ECC decoder; else ``column`` is a codeword's first."""
+    """Page data bypasses ECC: that of a program the encoder, if the channel has one, that of a read
+    the decoder; else the ``column`` of a read is a codeword's first.
+    """
     reserved: 15
 
 

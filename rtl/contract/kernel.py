@@ -183,11 +183,14 @@ class FlashPort(Protocol):
         ``operation`` is a ``ChannelOperation``; ``row`` is also where those with one cycle of
         address take it from. ``data`` is what goes to the die, of operations that send some: it
         waits in a launch slot, and where none is free the command waits for one, and those of its
-        LUN behind it. ``length`` counts the bytes that are to come from the die.
+        LUN behind it. Data of pages, unless ``is_raw``, is whole codewords with their parity and
+        FILL behind them, where the channel has an encoder. ``length`` counts the bytes that are to
+        come from the die.
 
         At most ``COMMANDS_PER_LUN`` of ``rtl.contract.channel`` may be outstanding for a LUN;
         :exc:`RuntimeError` otherwise. ``cause.at_ps`` is now. :exc:`ValueError` if the operation
-        needs data and there is none, takes none and there is some, or it does not fit a slot.
+        needs data and there is none, takes none and there is some, or it does not fit a slot; if
+        parity is not that of its chunks, or what is behind the codewords is not FILL.
         """
 
     def free(self, channel: int, slot: int, cause: Cause) -> None:

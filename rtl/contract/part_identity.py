@@ -20,6 +20,8 @@ __all__ = ["parameter_pages_of", "part_from_parameter_pages"]
 
 PS_PER_NS = 10**3
 PS_PER_US = 10**6
+MODEL = 20
+"""Characters of a device's model (ONFI 3.1, section 5.7.1, bytes 44 to 63)."""
 ONFI_3_1 = 1 << 7
 
 
@@ -108,7 +110,7 @@ def parameter_pages_of(
     part : PartDescription
         It has the busy times and modes.
     manufacturer, model, jedec_id : str, str, int
-        Who made it, and what it is called: the part's name where it is absent.
+        Who made it, and what it is called: the part's name, as much as fits, where it is absent.
     optional_commands : OptionalCommand
         What its command decoder knows.
 
@@ -126,7 +128,7 @@ def parameter_pages_of(
         features=_features(geometry, modes),
         optional_commands=optional_commands,
         manufacturer=page_text(manufacturer, 12),
-        model=page_text(part.name if model is None else model, 20),
+        model=page_text(part.name[:MODEL] if model is None else model, MODEL),
         jedec_id=jedec_id,
         page_bytes=geometry.page_bytes,
         spare_bytes=geometry.spare_bytes,
