@@ -6,7 +6,7 @@ from typing import Any
 
 import simpy
 from simpy.core import EmptySchedule, StopSimulation
-from simpy.events import NORMAL, Event, EventPriority
+from simpy.events import NORMAL, EventPriority
 
 __all__ = ["Clock"]
 
@@ -63,9 +63,9 @@ class Clock(simpy.Environment):
             raise EmptySchedule from None
         act(argument)
 
-    def _happen(self, event: Event) -> None:
-        callbacks: Any = event.callbacks
-        event.callbacks = None  # type: ignore[assignment]  # as SimPy has it
+    def _happen(self, event: Any) -> None:
+        callbacks = event.callbacks
+        event.callbacks = None
         self._is_alone = len(callbacks) == 1
         try:
             for callback in callbacks:

@@ -165,8 +165,8 @@ class GatherUnit(wiring.Component):
         self._max_distinct = max_distinct
         self._axi = Axi4Read(64, data_bits, id_bits)
         self._id_ranges = id_ranges(lanes, id_bits, outstanding)
-        rows = ring_rows(max_fan_out, result_words)
-        self._writer = ResultWriter(lanes, rows, result_words=result_words)
+        self._rows = ring_rows(max_fan_out, result_words)
+        self._writer = ResultWriter(lanes, self._rows, result_words=result_words)
         super().__init__(
             {
                 "now": In(48),
@@ -223,7 +223,6 @@ class GatherUnit(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         axi = self._axi
-        rows = ring_rows(self._max_fan_out, self._result_words)
         m.submodules.control = control = LaunchControl()
         m.submodules.fetcher = fetcher = DescriptorFetcher(axi, id=0)
         m.submodules.checker = checker = DescriptorChecker(self._max_fan_out, self._max_distinct)
@@ -234,7 +233,7 @@ class GatherUnit(wiring.Component):
         m.submodules.arbiter = arbiter = ReadArbiter(
             axi, others + self._lanes, urgent=others, run=RUN, held=others, ids=self._id_ranges
         )
-        lanes = [self._lane(m, number, rows) for number in range(self._lanes)]
+        lanes = [self._lane(m, number) for number in range(self._lanes)]
         connect(m, fetcher.axi, arbiter.port0)
         connect(m, arbiter.axi, flipped(self.axi))
         connect(m, flipped(self.launches), control.launches)
@@ -267,14 +266,14 @@ class GatherUnit(wiring.Component):
         self._count(m, checker, lanes)
         return m
 
-    def _lane(self, m, number, rows):
+    def _lane(self, m, number):
         lane = GatherLane(
             self._axi,
             position_id=1 + number,
             ids=self._id_ranges[1 + self._lanes + number],
             outstanding=self._outstanding // self._lanes,
             max_distinct=self._max_distinct,
-            rows=rows,
+            rows=self._rows,
             result_words=self._result_words,
         )
         m.submodules[f"lane{number}"] = lane
